@@ -18,18 +18,18 @@ import (
 
 // Checks of the certificate of an instance under conditions of the toolkit.
 const (
-	CheckShown   = "gold_agrees_as_shown" // the plan was played with the tools that the instance shows, under their names
-	CheckUnfound = "gold_agrees_unfound"  // in an open world, the plan reaches gold without a search for its tools, too
+	CheckShown   = "gold_agrees_as_shown" // the plan was played with the tools that the instance shows, under the shown names
+	CheckUnfound = "gold_agrees_unfound"  // in an open world, the plan also reaches gold without searching for its tools
 )
 
-// ReasonUncertified is why an instance is rejected whose plan does not reach gold with what the instance shows.
+// ReasonUncertified: the plan of the instance does not reach gold with what the instance shows.
 const ReasonUncertified = "uncertified"
 
 // policyUnfound is the policy that calls tools without looking for them.
 const policyUnfound = "gold-unfound"
 
-// Certified is what certifying an instance showed: a certificate with the transcripts that its digests are of, or the
-// reason why there is none.
+// Certified is the result of certifying an instance: a certificate with the transcripts behind its digests, or the
+// reason why it failed.
 type Certified struct {
 	Certificate *suite.Certificate
 	Played      []*suite.Played
@@ -43,8 +43,8 @@ func uncertified(format string, args ...any) *Certified {
 }
 
 // Certify plays the primary plan of an instance under conditions of the toolkit with what the agent is shown; the
-// answer must be gold. In an open world it plays the plan with a search and without. If the tools of the task cannot be
-// run, it checks what can be checked: see [CheckStatic]. The error is Seatrial's own failure.
+// answer must be gold. In an open world it plays the plan with a search and without. If the tools of the task cannot
+// be run, it makes the checks of [CheckStatic] instead. The error is Seatrial's own failure.
 func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (*Certified, error) {
 	t, err := stage.Shown(in)
 	if err != nil {
@@ -72,7 +72,7 @@ func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (*Ce
 func playShown(
 	ctx context.Context, stage *episode.Stage, in *suite.Instance, t *task.Task, name string, cert *suite.Certificate,
 ) (*task.Result, *Certified, error) {
-	// The instance alone names the episode: the suite's digest is not known before the suite is written.
+	// The instance alone names the episode: the suite's digest is unknown before the suite is written.
 	seat := episode.Seat{Header: certifyingHeader(in, name)}
 	if condition.SearchKind(in.Conditions) != "" {
 		seat.Budget = episode.BudgetOf(in, t)
@@ -92,7 +92,8 @@ func playShown(
 	return result, nil, err
 }
 
-// certifyingHeader is the header of an episode that certifies an instance; parts tell episodes of one instance apart.
+// certifyingHeader returns the header of an episode that certifies an instance; parts distinguish episodes of one
+// instance.
 func certifyingHeader(in *suite.Instance, agent string, parts ...string) transcript.Header {
 	id := task.Hash(in.Seed, append([]string{"certificate", in.ID}, parts...)...)
 	return transcript.Header{ID: id, Instance: in.ID, Task: in.Task, Agent: agent}
@@ -118,7 +119,7 @@ func play(
 	return episode.Play(ctx, env, player)
 }
 
-// playedOf writes an episode as a suite keeps it.
+// playedOf writes an episode in the form that suites keep.
 func playedOf(in *suite.Instance, policy string, record *transcript.Transcript) (*suite.Played, error) {
 	text, err := record.Encode()
 	if err != nil {

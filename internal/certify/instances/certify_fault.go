@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Reasons for which an instance under conditions of the environment is not published.
+// Reasons for not publishing an instance under conditions of the environment.
 const (
 	ReasonNotLanded   = "not_landed"
 	ReasonNotSurvived = "not_survived"
@@ -25,7 +25,7 @@ const (
 	ReasonAlone       = "fault_not_certified"
 )
 
-// FaultReasons explains them.
+// FaultReasons explains these reasons.
 func FaultReasons() map[string]string {
 	return map[string]string{
 		ReasonNotLanded:   "the plan, played by a policy that does not look, gives the right answer in spite of the fault",
@@ -39,18 +39,18 @@ func FaultReasons() map[string]string {
 
 // Checks of the certificate of an instance under conditions of the environment.
 const (
-	CheckLands    = "fault_lands"           // the blind policy fails after the fault struck one of its calls
+	CheckLands    = "fault_lands"           // the fault takes effect on a call of the blind policy, which then fails
 	CheckSurvived = "recovery_gives_gold"   // the recovery policy reaches gold within the base budget
 	CheckAnyFirst = "recovery_from_each"    // it does so whichever tool of any right path is called first
-	CheckHarmless = "harmless_gives_gold"   // both policies reach gold where nothing goes wrong
+	CheckHarmless = "harmless_gives_gold"   // both policies reach gold if nothing goes wrong
 	CheckClean    = "clean_pair_gives_gold" // the recovery policy reaches gold on the task under no condition
 )
 
-// Names of the policies that prove.
+// Names of the policies that prove instances.
 const (
 	policyBlind   = "blind"
 	policyRecover = "recover"
-	// policyAfter begins the name of the recovery policy after a first call to the tool that follows.
+	// policyAfter prefixes the name of the tool that the recovery policy calls first.
 	policyAfter = "recover-after:"
 )
 
@@ -61,25 +61,25 @@ type FaultCertifier struct {
 	clean map[string]*cleanPair // by instance
 }
 
-// cleanPair is what the recovery policy does on a task under no condition.
+// cleanPair is how the recovery policy plays a task under no condition.
 type cleanPair struct {
 	once  sync.Once
 	grade grade.Grade
 	err   error
 }
 
-// NewFaultCertifier makes a certifier of the instances of a stage's suite.
+// NewFaultCertifier returns a certifier for the instances of a stage's suite.
 func NewFaultCertifier(stage *episode.Stage) *FaultCertifier {
 	return &FaultCertifier{stage: stage, clean: map[string]*cleanPair{}}
 }
 
 // Certify plays an instance as the blind policy and as the recovery policy, in the environment that agents meet and
-// within the base budget. Under a fault the blind policy must fail after the fault struck one of its calls, and the
-// recovery policy must reach gold; under what is harmless both must; under a mirror the recovery policy must, because
-// the plan does not use what is wrong. An adaptive fault is played once more for each tool that it can strike first. In
-// a hopeless instance the recovery policy must decline; that nothing else is right is proven elsewhere. Clean is the
-// task under its other conditions, nil where it has no certificate: there the recovery policy must reach gold. The
-// error is Seatrial's own failure.
+// within the base budget. Under a fault, the blind policy must fail after the fault takes effect on one of its calls,
+// and the recovery policy must reach gold. In a harmless variant both must reach gold. Under a mirror the recovery
+// policy must, because the plan does not use the wrong data. An adaptive fault is played once more for each tool that
+// it can affect first. In a hopeless instance the recovery policy must decline; another check proves that nothing
+// else is right. Clean is the task under its other conditions, nil if it has no certificate; the recovery policy must
+// reach gold there. The error is Seatrial's own failure.
 func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance) (*Certified, error) {
 	c := &certification{FaultCertifier: f, in: in, out: &Certified{
 		Certificate: &suite.Certificate{Instance: in.ID, Transcript: map[string]string{}, Fault: &suite.FaultProof{}},
@@ -178,7 +178,7 @@ func (c *certification) declines(ctx context.Context) (*Certified, error) {
 	return c.out, nil
 }
 
-// anyFirst plays an adaptive fault once for each tool that it can strike.
+// anyFirst plays an adaptive fault once for each tool that it can affect first.
 func (c *certification) anyFirst(ctx context.Context) (*Certified, error) {
 	var tools []string
 	for _, d := range c.in.Conditions {
@@ -205,7 +205,8 @@ func (c *certification) anyFirst(ctx context.Context) (*Certified, error) {
 	return nil, nil
 }
 
-// play plays the instance as a policy, after a first call to a tool where one is named, and keeps the transcript.
+// play plays the instance as a policy and keeps the transcript. If first names a tool, that tool is called before the
+// policy starts.
 func (c *certification) play(ctx context.Context, name, first string) (grade.Grade, *transcript.Transcript, error) {
 	g, record, err := c.playPolicy(ctx, c.in, c.task, name, first)
 	if err != nil {
@@ -265,7 +266,7 @@ type probing struct {
 	turns int
 }
 
-// Next is that of [episode.Agent].
+// Next implements [episode.Agent].
 func (p *probing) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	p.turns++
 	switch p.turns {
@@ -289,10 +290,10 @@ func applied(t *transcript.Transcript) int {
 	return n
 }
 
-// landedWrong is how a fault landed that caused no error.
+// landedWrong is the effect of a fault that caused no error.
 const landedWrong = "wrong_answer"
 
-// landed says how a fault landed: by the code of the last error that an episode met, or by a wrong answer.
+// landed returns the effect of a fault: the code of the last error in an episode, or a wrong answer.
 func landed(t *transcript.Transcript) string {
 	code := landedWrong
 	for i := range t.Events {
@@ -303,14 +304,14 @@ func landed(t *transcript.Transcript) string {
 	return code
 }
 
-// Backup plans by the calls that they make.
+// Backup plans by their number of calls.
 const (
 	backupSingle = "single"
 	backupMulti  = "multi"
 )
 
 // backup returns the kind of the plan by which an episode recovered: the primary plan if each of its tools answered,
-// else the first plan whose tools all did. The second value reports whether that plan makes one call or several.
+// else the first plan whose tools all did. The second value says whether that plan makes one call or several.
 func backup(task *task.Task, primary string, t *transcript.Transcript) (kind, calls string) {
 	answered := map[string]bool{}
 	for i := range t.Events {

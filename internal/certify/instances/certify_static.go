@@ -14,9 +14,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// CheckStatic says that a task whose tools cannot be run is consistent: the schemas of its tools are valid, no default
-// value is shown, its plan calls shown tools, and these calls are right by the task's own possible answers, strictly,
-// or leniently if the task is flagged [task.FlagRefused]. It proves nothing.
+// CheckStatic says that a task whose tools cannot be run is consistent: the schemas of its tools are valid, no
+// default value is shown, its plan calls shown tools, and these calls are right by the task's own possible answers,
+// strictly, or leniently if the task is flagged [task.FlagRefused]. It proves nothing about running them.
 const CheckStatic = "static"
 
 // certifyStatic checks an instance of a task whose tools cannot be run.
@@ -51,7 +51,7 @@ func certifyStatic(ctx context.Context, stage *episode.Stage, in *suite.Instance
 	return &Certified{Certificate: cert}, err
 }
 
-// badStatic says what is wrong with a static task as it is shown, "" for nothing.
+// badStatic returns what is wrong with a static task as shown, "" for nothing.
 func badStatic(tk *task.Task, shown []*task.Tool) string {
 	for _, t := range shown {
 		if message := badTool(t); message != "" {
@@ -82,7 +82,7 @@ func Refused(task *task.Task) (bool, error) {
 	}
 	record := transcript.Transcript{Header: transcript.Header{Task: task.ID}}
 	for _, c := range task.Plans[0].Calls {
-		text, err := c.MarshalJSON() // which keeps 1.0 apart from 1
+		text, err := c.MarshalJSON() // which distinguishes 1.0 from 1
 		if err != nil {
 			return false, err
 		}
@@ -99,7 +99,7 @@ func Refused(task *task.Task) (bool, error) {
 	return !g.Success, err
 }
 
-// badTool says what is wrong with a specification as an agent is shown it, "" for nothing.
+// badTool returns what is wrong with a specification as shown to an agent, "" for nothing.
 func badTool(t *task.Tool) string {
 	switch {
 	case t.Document != "":

@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// small makes a suite of two databases with ten and four tools, a task each for every second tool, and clean instances.
+// small makes a suite of two databases with ten and four tools, a task for every second tool, and clean instances.
 func small() *suite.Suite {
 	s := &suite.Suite{Tools: map[string][]*task.Tool{}}
 	for _, d := range []struct {
@@ -114,7 +114,7 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// TestInstancesAreNotBases derives from clean instances alone: what was derived before changes nothing.
+// TestInstancesAreNotBases derives instances from clean ones alone: earlier derived instances change nothing.
 func TestInstancesAreNotBases(t *testing.T) {
 	s := small()
 	first := derived(t, s, "universe-size:50", "obfuscate")
@@ -166,8 +166,8 @@ func BenchmarkInstances(b *testing.B) {
 	}
 }
 
-// TestClosedWorldsReachElsewhere fills up a closed world with tools of other databases where its own has too few, and
-// shows in a larger world what a smaller one shows.
+// TestClosedWorldsReachElsewhere fills a closed world with tools of other databases if its own has too few. A larger
+// world contains the tools of a smaller one.
 func TestClosedWorldsReachElsewhere(t *testing.T) {
 	s := small()
 	shown := map[string][]string{}

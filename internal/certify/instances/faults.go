@@ -16,10 +16,10 @@ import (
 
 // FaultOptions say how tasks are put under faults.
 type FaultOptions struct {
-	// Within are combinations of conditions. Those that take faults ([condition.TakesFaults]) get their faults, too,
-	// except for the hopeless ones. Requests are worded as [Instances] words them.
+	// Within are combinations of conditions. Each that takes faults ([condition.TakesFaults]) also gets its faults,
+	// except the hopeless ones. Requests are worded as [Instances] words them.
 	Within [][]condition.Condition
-	// Limit bounds the tasks under one combination, drawn by the seed among those on which it can be placed. 0 is no
+	// Limit bounds the tasks under one combination, drawn by the seed among those where it can be placed. 0 is no
 	// limit.
 	Limit   int
 	Workers int // does not change what is derived
@@ -43,19 +43,19 @@ func under(faults []condition.Fault, within []condition.Condition, variant strin
 	return suite.Under(variantNames[variant], names...)
 }
 
-// baseID is the id of the instance that a faulted one is compared with: the task under its other conditions.
+// baseID returns the id of the instance that a faulted one is compared with: the task under its other conditions.
 func baseID(in *suite.Instance) string {
 	within := slices.DeleteFunc(slices.Clone(in.Conditions), condition.Condition.OfEnvironment)
 	return suite.InstanceID{Task: in.Task, Specification: specificationOf("", within)}.String()
 }
 
-// faultID is the id of the fault that an instance is a variant of.
+// faultID returns the id of the fault that an instance is a variant of.
 func faultID(in *suite.Instance) string {
 	return suite.InstanceID{Task: in.Task, Specification: in.Specification().As(suite.UnderFault)}.String()
 }
 
-// faulted makes the family of faults that can be survived, with their harmless variants: it plays each instance as the
-// policies that prove it.
+// faulted makes the family of faults that agents can survive, with their harmless variants. It plays each instance as
+// the policies that prove it.
 func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 	bases := map[string]*suite.Instance{}
 	for _, in := range m.Suite.Instances {
@@ -78,11 +78,11 @@ func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 	})
 }
 
-// Faulted derives the instances of every task under combinations of faults, hopeless ones apart, each with its harmless
-// variants: the look-alike, the mirror of a conflict and the control of faults that add tools. Variants exist where the
-// fault itself can be placed; one refusal speaks for all of them. The order is that of the tasks, within a task that of
-// the conditions around the faults, then that of the combinations, then that of [condition.Variants]. It reads what
-// [Instances] reads. The error is a [DeriveError].
+// Faulted derives the instances of every task under combinations of faults, without hopeless ones, each with its
+// harmless variants: the look-alike, the mirror of a conflict, and the control of faults that add tools. Variants
+// exist only if the fault itself can be placed; one refusal covers all of them. The order is that of the tasks,
+// within a task that of the conditions around the faults, then that of the combinations, then that of
+// [condition.Variants]. It reads what [Instances] reads. The error is a [DeriveError].
 func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Yield, error) {
 	clean := s.Clean()
 	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), isHopeless), o.Within)
@@ -129,10 +129,10 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 // struckWithin is a combination of faults within conditions of request and toolkit.
 type struckWithin struct {
 	faults []condition.Fault
-	within []condition.Condition // nil for the task's own toolkit
+	within []condition.Condition // nil: the task's own toolkit
 }
 
-// faultsWithin lists what tasks are put under: each combination alone, then within each of the conditions.
+// faultsWithin lists the combinations for tasks: each combination alone, then within each of the conditions.
 func faultsWithin(combinations [][]condition.Fault, within [][]condition.Condition) []struckWithin {
 	var list []struckWithin
 	for _, faults := range combinations {
@@ -149,7 +149,7 @@ func faultsWithin(combinations [][]condition.Fault, within [][]condition.Conditi
 	return list
 }
 
-// HopelessKinds lists the kinds among combinations that nothing survives, in order.
+// HopelessKinds lists the kinds among combinations that no agent can survive, in order.
 func HopelessKinds(combinations [][]condition.Fault) []string {
 	var kinds []string
 	for _, combination := range combinations {
@@ -160,7 +160,7 @@ func HopelessKinds(combinations [][]condition.Fault) []string {
 	return kinds
 }
 
-// isHopeless reports whether nothing survives a combination. Hopeless kinds are never combined.
+// isHopeless reports whether no agent can survive a combination. Hopeless kinds are never combined.
 func isHopeless(combination []condition.Fault) bool {
 	return slices.ContainsFunc(condition.Catalogue(), func(info condition.Info) bool {
 		return info.Name == combination[0].Kind && info.Survival != nil && info.Survival.Hopeless
@@ -171,7 +171,7 @@ func isHopeless(combination []condition.Fault) bool {
 type placedFault struct {
 	instances []*suite.Instance
 	refused   []*suite.Rejection
-	first     bool // the variant that the combination is for can be placed
+	first     bool // the combination's own variant can be placed
 }
 
 // placeFault puts one task under a combination in all its variants.
@@ -186,7 +186,7 @@ func placeFault(
 		if err != nil {
 			return placed, err
 		}
-		if refusal != nil { // one refusal speaks for all variants
+		if refusal != nil { // one refusal covers all variants
 			refusal.ID = suite.InstanceID{
 				Task: tk.ID, Specification: under(combination.faults, combination.within, variants[0]),
 			}.String()
@@ -241,8 +241,8 @@ func placeVariant(
 	return list, nil, nil
 }
 
-// variantsOf lists the variants of a combination, the fault itself first. Several faults together have no mirror: it
-// would be open which of them to mirror.
+// variantsOf lists the variants of a combination, the fault itself first. Several faults together have no mirror,
+// since it is undefined which of them to mirror.
 func variantsOf(combination []condition.Fault) []string {
 	if len(combination) == 1 {
 		return condition.Variants(combination[0].Kind)
@@ -274,8 +274,8 @@ func roleOf(variant string) string {
 	}
 }
 
-// variantFor returns the variant in which a fault takes part in a variant of its combination. A fault without that
-// variant takes part as it is; one that adds no tools takes no part in a control.
+// variantFor returns the variant that a fault has in a variant of its combination. A fault without that variant keeps
+// its own; one that adds no tools is left out of a control.
 func variantFor(kind, variant string) (own string, takesPart bool) {
 	known := condition.Variants(kind)
 	switch {
@@ -288,8 +288,7 @@ func variantFor(kind, variant string) (own string, takesPart bool) {
 	}
 }
 
-// drawFaults decides which tasks are put under which combination: all on which it can be placed, or as many as the
-// limit allows.
+// drawFaults decides which tasks get which combination: all where it can be placed, or as many as the limit allows.
 func drawFaults(
 	s *suite.Suite, clean map[string]*suite.Instance, combinations []struckWithin, placed [][]placedFault, limit int,
 ) [][]bool {
@@ -312,8 +311,8 @@ func drawFaults(
 	return drawn
 }
 
-// draw chooses the tasks that are put under a combination among the clean instances of those on which it can be placed:
-// all, or as many as the limit allows, in the order of a hash. 0 is no limit.
+// draw chooses the tasks for a combination among the clean instances of those where it can be placed: all, or as many
+// as the limit allows, in the order of a hash. 0 is no limit.
 func draw(able []*suite.Instance, combination string, limit int) map[string]bool {
 	if limit > 0 && len(able) > limit {
 		key := func(in *suite.Instance) string { return task.Hash(in.Seed, "fault-limit", combination, in.Task) }

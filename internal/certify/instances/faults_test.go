@@ -44,8 +44,8 @@ func faulted(t *testing.T, s *suite.Suite, o instances.FaultOptions, texts ...st
 	return d
 }
 
-// TestFaulted derives every kind and two combinations on real tasks: nothing is lost, nothing stands twice, the
-// harmless variants stand where the fault does, and the order of the work changes nothing.
+// TestFaulted derives every kind and two combinations on real tasks: nothing is lost or duplicated, the harmless
+// variants exist wherever the fault does, and the order of the work changes nothing.
 func TestFaulted(t *testing.T) {
 	s := plain(t)
 	texts := []string{"all", "exec.timeout:3", "exec.timeout+spec.result-renamed", "exec.slow+call.session"}
@@ -128,8 +128,8 @@ func TestFaulted(t *testing.T) {
 	}
 }
 
-// TestFaultLimit draws the same tasks whatever else is derived, as many as it may, and more of the same under a higher
-// limit.
+// TestFaultLimit: the draw does not depend on what else is derived, uses the whole limit, and is a subset of the draw
+// under a higher limit.
 func TestFaultLimit(t *testing.T) {
 	s := plain(t)
 	tasks := func(limit int, texts ...string) []string {

@@ -16,17 +16,17 @@ import (
 
 // Checks of the certificate of a hopeless instance.
 const (
-	CheckTwin     = "twin_world"        // its tools return the same on a database on which the answer is another
-	CheckBounded  = "bounded_search"    // no right way of one or two calls, found by a search of all tools, uses its tools
+	CheckTwin     = "twin_world"        // its tools return the same on a database with another answer
+	CheckBounded  = "bounded_search"    // a search of all tools found no right way of one or two calls with its tools
 	CheckDeclines = "recovery_declines" // the recovery policy declines within the base budget
 )
 
-// distractors is how many wrong tools a hopeless instance shows at most: as many as one search for tools returns (Hell
-// or High Water, appendix A).
+// distractors bounds the wrong tools that a hopeless instance shows: one search for tools returns as many (Hell or
+// High Water, appendix A).
 const distractors = 9
 
-// hopeless makes the family of faults that nothing survives, each with its harmless variants. A hopeless instance is of
-// use only beside its clean pair: where one of them does not hold, none is published.
+// hopeless makes the family of faults that no agent can survive, each with its harmless variants. A hopeless instance
+// is useful only with its clean pair: if either fails, neither is published.
 func (m *maker) hopeless(ctx context.Context) (*Yield, error) {
 	kinds := HopelessKinds(m.Faults)
 	if len(kinds) == 0 || m.isStatic() {
@@ -48,13 +48,13 @@ func (m *maker) hopeless(ctx context.Context) (*Yield, error) {
 	return m.drawHopeless(made, kinds), nil
 }
 
-// beyondPaths is the [twin.Search] that reads off the right ways that were found before.
+// beyondPaths is the [twin.Search] that uses the right ways found before.
 func (m *maker) beyondPaths(_ context.Context, t *task.Task, tools []*task.Tool) ([]string, int, error) {
 	found, searched := m.Paths[t.ID].Beyond(tools)
 	return found, searched, nil
 }
 
-// hopelessWorker chooses the toolkits of hopeless instances of one database and proves them.
+// hopelessWorker chooses and proves the toolkits of hopeless instances of one database.
 type hopelessWorker struct {
 	*maker
 	kinds     []string
@@ -97,7 +97,7 @@ func (y *Yield) refuse(t *task.Task, under suite.Specification, reason, message 
 
 func isHopelessInstance(in *suite.Instance) bool { return in.Role == condition.RoleHopeless }
 
-// checkChoice executes what a finder chose again.
+// checkChoice verifies what a finder chose.
 func checkChoice(
 	ctx context.Context, finder *twin.Finder, t *task.Task, query *sqlast.Query, choice *twin.Choice,
 ) (*twin.Refusal, error) {
@@ -140,7 +140,7 @@ func (w *hopelessWorker) makeKind(
 	return nil
 }
 
-// certifyChoice says in a certificate why nothing can be known with a chosen toolkit.
+// certifyChoice writes into a certificate why the answer cannot be known with a chosen toolkit.
 func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
 	if choice.Twin != nil {
 		cert.Fault.Twin, cert.Checks = choice.Twin.ID, append(cert.Checks, CheckTwin)
@@ -150,9 +150,9 @@ func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
 }
 
 // hopelessInstances derives the instances of a task under a hopeless kind in all its variants. They show the wrong
-// tools and those of the plans. Where the kind takes the right tools away, the hopeless instance shows the wrong ones
-// alone, and its variants show as many tools: for each right tool, a wrong one that the seed draws makes room. Toolkits
-// keep the order of tools, which the task's agents are shown without conditions.
+// tools and those of the plans. If the kind removes the right tools, the hopeless instance shows only the wrong ones.
+// Its variants show as many tools: each right tool replaces a wrong one that the seed draws. Toolkits keep the order
+// of tools that the task's agents see without conditions.
 func hopelessInstances(
 	base *suite.Instance, t *task.Task, tools []*task.Tool, kind string, chosen *twin.Choice,
 ) ([]*suite.Instance, *suite.Rejection, error) {
@@ -198,7 +198,7 @@ func hopelessInstances(
 	return placed.instances, nil, nil
 }
 
-// takesToolsAway reports whether the right tools are missing under a kind.
+// takesToolsAway reports whether a kind removes the right tools.
 func takesToolsAway(kind string) bool {
 	return slices.ContainsFunc(condition.Catalogue(), func(info condition.Info) bool {
 		return info.Name == kind && info.Survival.Hazard == fault.HazardMissing

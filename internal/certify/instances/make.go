@@ -1,6 +1,6 @@
-// Package instances puts tasks under conditions and proves what it makes. Building a suite and verifying one both call
-// [Make]: building keeps what it adds, verifying compares it with what the suite has. It must never know how agents are
-// run, and it decides nothing that the conditions do not say.
+// Package instances puts tasks under conditions and proves the resulting instances. Building a suite and verifying
+// one both call [Make]: building keeps what it adds, verifying compares it with the suite. It must never know how
+// agents are run, and it decides nothing that the conditions do not say.
 package instances
 
 import (
@@ -28,21 +28,22 @@ type Input struct {
 	// Suite has the tasks with their clean instances, their tools and their starting tables. [Make] adds to it.
 	Suite      *suite.Suite
 	Worlds     episode.Worlds
-	Vectors    episode.Vectors // by which tools are found by meaning; nil for none
+	Vectors    episode.Vectors // for finding tools by meaning; nil for none
 	Conditions [][]condition.Condition
 	Faults     [][]condition.Fault
 	FaultLimit int                          // tasks under one combination of faults, drawn by the seed; 0 is no limit
 	Tools      []*task.Tool                 // of all styles, in the suite's order
 	Paths      map[string]*proof.FoundPaths // by task
-	// Databases calls work for each database, side by side.
+	// Databases calls work for each database, in parallel.
 	Databases func(ctx context.Context, work func(context.Context, *Database) error) error
-	Measure   twin.Measure // of similarity, by which toolkits are chosen
+	Measure   twin.Measure // of similarity, for choosing toolkits
 	Toolmaker Toolmaker
-	Scribe    *Scribe // words requests ahead of the rules; nil for rules alone
-	// Embed makes the vectors of texts one after the other, so that the texts that are compared side by side later have
-	// theirs; keep records them in the suite. Nil where all vectors exist.
+	Scribe    *Scribe // words requests instead of the rules; nil for rules alone
+	// Embed computes the vectors of texts one after the other, before they are compared in parallel; keep records
+	// them in the suite. Nil if all vectors exist.
 	Embed func(ctx context.Context, keep bool, texts ...string) error
-	// Verdicts sets the suite's verdicts, given the instances that verdicts may be about. Nil keeps those of the suite.
+	// Verdicts sets the suite's verdicts; known are the instances that verdicts may name. Nil keeps those of the
+	// suite.
 	Verdicts func(known map[string]bool) error
 	Workers  int
 	Progress Progress
@@ -50,7 +51,7 @@ type Input struct {
 	Compare bool
 }
 
-// Progress is told how far the work is.
+// Progress receives the progress of the work.
 type Progress interface {
 	Begin(steps int)
 	Step()
@@ -104,7 +105,7 @@ type maker struct {
 	tasks map[string]*task.Task      // by id
 }
 
-// families lists what makes instances, in order: later families read what earlier ones added.
+// families lists the functions that make instances, in order: later families read what earlier ones added.
 func (m *maker) families() []func(context.Context) (*Yield, error) {
 	rest := []func(context.Context) (*Yield, error){m.hopeless}
 	if m.isStatic() {
@@ -129,20 +130,20 @@ func (m *maker) stage() *episode.Stage {
 	return stage
 }
 
-// Yield is what a family makes of the tasks of a suite.
+// Yield is what a family makes from the tasks of a suite.
 type Yield struct {
 	Instances []*suite.Instance
-	Certified []*Certified // of each instance; nil as long as nothing is proven
+	Certified []*Certified // of each instance; nil before anything is proven
 	Rejected  []*suite.Rejection
 	NotDrawn  map[string]int  // instances left out by a limit, by specification
-	Fallback  map[string]bool // ids of instances that rules word although a writer was asked
+	Fallback  map[string]bool // ids of instances worded by rules although there was a writer
 	Twins     []*suite.Twin
 	made      []*task.Tool // made for instances; nil leaves those of the suite
-	packed    []byte       // transcripts of what was proven
-	plays     bool         // its proofs are played, and kept even if none was
+	packed    []byte       // transcripts of the proofs
+	plays     bool         // its proofs are played, and their file is kept even if empty
 }
 
-// add appends what was made of one more task; nil adds nothing.
+// add appends the yield of another task; nil adds nothing.
 func (y *Yield) add(more *Yield) {
 	if more == nil {
 		return
@@ -177,7 +178,7 @@ func (y *Yield) keep(in *suite.Instance, c *Certified) {
 	y.Instances, y.Certified = append(y.Instances, in), append(y.Certified, c)
 }
 
-// Counts accounts for what was made, by specification.
+// Counts counts what was made, by specification.
 func (y *Yield) Counts() map[string]suite.InstanceCounts {
 	counts := map[string]suite.InstanceCounts{}
 	count := func(specification string, change func(*suite.InstanceCounts)) {
@@ -256,8 +257,8 @@ func mergeTwins(twins []*suite.Twin) []*suite.Twin {
 	return slices.CompactFunc(list, func(x, y *suite.Twin) bool { return x.ID == y.ID })
 }
 
-// prove certifies the instances of a yield, side by side by task and within a task in order. What does not hold is
-// rejected after what was rejected before. Transcripts are kept if keep is set.
+// prove certifies the instances of a yield, in parallel by task and in order within a task. It appends new rejections
+// to earlier ones. It keeps transcripts if keep is set.
 func (m *maker) prove(
 	ctx context.Context, derived *Yield, keep bool,
 	certify func(context.Context, *suite.Instance, map[string]bool) (*Certified, error),
@@ -308,7 +309,7 @@ func (m *maker) prove(
 	return all, nil
 }
 
-// byTask splits instances in the order of their tasks.
+// byTask groups instances, in the order of their tasks.
 func byTask(list []*suite.Instance) [][]*suite.Instance {
 	var groups [][]*suite.Instance
 	for i, in := range list {
@@ -320,7 +321,7 @@ func byTask(list []*suite.Instance) [][]*suite.Instance {
 	return groups
 }
 
-// eachTask calls work for every task with its query, side by side by database, and adds the yields in the order of the
+// eachTask calls work for every task with its query, in parallel by database, and adds the yields in the order of the
 // tasks.
 func (m *maker) eachTask(
 	ctx context.Context, open func(context.Context, *Database) (worker, error),
@@ -361,7 +362,7 @@ type worker interface {
 	Close()
 }
 
-// Reasons is the closed list of reasons for which instances are rejected, beside [condition.Refusals].
+// Reasons is the closed list of reasons for rejecting instances, in addition to [condition.Refusals].
 func Reasons() map[string]string {
 	reasons := map[string]string{}
 	for _, list := range []map[string]string{

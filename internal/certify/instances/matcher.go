@@ -8,10 +8,10 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// matcher selects conditions that, alone in a combination, need a look into the SQL or the database.
+// matcher selects conditions that, alone in a combination, need the SQL or the database.
 type matcher func(condition.Condition) bool
 
-// The two of them.
+// The two matchers.
 var (
 	ofRequest matcher = condition.Condition.OfRequest
 	ofChoice  matcher = condition.Condition.OfChoice
@@ -28,35 +28,35 @@ func (s matcher) alone(combinations [][]condition.Condition) []condition.Conditi
 	return list
 }
 
-// holds reports whether an instance is under one such condition and nothing else.
+// holds reports whether an instance is under one such condition and no other.
 func (s matcher) holds(in *suite.Instance) bool {
 	return len(in.Conditions) == 1 && s(in.Conditions[0])
 }
 
-// Chooses reports whether toolkits of some combination are chosen by a look into the database.
+// Chooses reports whether the toolkits of some combination are chosen by examining the database.
 func Chooses(combinations [][]condition.Condition) bool { return len(ofChoice.alone(combinations)) > 0 }
 
-// Rewords reports whether some combination is a condition of the request alone.
+// Rewords reports whether some combination is a single condition of the request.
 func Rewords(combinations [][]condition.Condition) bool {
 	return len(ofRequest.alone(combinations)) > 0
 }
 
-// ofPlace lists the combinations of neither: their instances follow from the plans.
+// ofPlace lists the combinations that neither matcher selects: their instances follow from the plans.
 func ofPlace(combinations [][]condition.Condition) [][]condition.Condition {
 	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool {
 		return len(c) == 1 && (ofRequest(c[0]) || ofChoice(c[0]))
 	})
 }
 
-// worded lists the combinations of a condition of the request with others. Their wording is that of the instance under
-// the condition of the request alone, which must exist before.
+// worded lists the combinations of a condition of the request with others. They use the wording of the instance under
+// the condition of the request alone, which must already exist.
 func worded(combinations [][]condition.Condition) [][]condition.Condition {
 	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool {
 		return len(c) == 1 || !ofRequest(c[0])
 	})
 }
 
-// unworded lists the others.
+// unworded lists the other combinations.
 func unworded(combinations [][]condition.Condition) [][]condition.Condition {
 	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool {
 		return len(c) > 1 && ofRequest(c[0])
@@ -74,7 +74,7 @@ func wordings(s *suite.Suite) map[string]condition.Condition {
 	return made
 }
 
-// askedID is the id of a task's instance under one condition, as it was asked for.
+// askedID returns the id of a task's instance under one condition, as requested.
 func askedID(t *task.Task, asked condition.Condition) string {
 	return suite.InstanceID{Task: t.ID, Specification: suite.Under("", asked.String())}.String()
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
-// placed makes the family of conditions that follow from the plans: it derives the instances and plays the plan of each
-// with what it shows.
+// placed makes the family of conditions that follow from the plans: it derives the instances and plays the plan of
+// each with what the instance shows.
 func (m *maker) placed(combinations [][]condition.Condition) func(context.Context) (*Yield, error) {
 	return func(ctx context.Context) (*Yield, error) {
 		if err := m.embed(ctx, combinations); err != nil {
@@ -33,14 +33,14 @@ func (m *maker) placed(combinations [][]condition.Condition) func(context.Contex
 	}
 }
 
-// embed makes the vectors of what combinations find by meaning: all tools and requests that can be found, and, where
-// requests are reworded, these.
+// embed computes the vectors of what combinations find by meaning: all searchable tools and requests and, if requests
+// are reworded, the rewordings.
 func (m *maker) embed(ctx context.Context, combinations [][]condition.Condition) error {
 	if m.Embed == nil {
 		return nil
 	}
 	var tools bool
-	rewordings := map[string]bool{} // conditions as they were asked for
+	rewordings := map[string]bool{} // conditions as requested
 	for _, c := range combinations {
 		if search.NeedsVectors(condition.SearchKind(c)) {
 			tools = true
@@ -71,7 +71,7 @@ func (m *maker) embed(ctx context.Context, combinations [][]condition.Condition)
 	return m.Embed(ctx, true, texts...)
 }
 
-// searchTexts lists what a search compares: by style the tools and then the requests.
+// searchTexts lists the texts that a search compares: by style the tools and then the requests.
 func (m *maker) searchTexts(searched func(style string) bool) []string {
 	var styles, texts []string
 	for _, t := range m.Tools {
@@ -94,7 +94,7 @@ func (m *maker) searchTexts(searched func(style string) bool) []string {
 	return texts
 }
 
-// lacksVector reports a vector that the suite should have and lacks: nothing that needs it is certified.
+// lacksVector reports whether an error is a vector missing from the suite: nothing that needs it is certified.
 func lacksVector(err error) (*Certified, bool) {
 	var missing *embedding.MissingError
 	if !errors.As(err, &missing) {
@@ -103,10 +103,10 @@ func lacksVector(err error) (*Certified, bool) {
 	return &Certified{Reason: ReasonUncertified, Message: missing.Error()}, true
 }
 
-// Instances derives the instances of every task under combinations of conditions, those of one condition of the request
-// and those of chosen toolkits apart. A combination of a condition of the request with others takes its wording from
-// the task's instance under that condition alone. It reads the suite's tasks, tools, starting tables, clean instances
-// and reworded instances. The order is that of the tasks, and within a task that of the combinations. The error is a
+// Instances derives the instances of every task under combinations of conditions, except single conditions of the
+// request and chosen toolkits. A combination of a condition of the request with others takes its wording from the
+// task's instance under that condition alone. It reads the suite's tasks, tools, starting tables, clean instances and
+// reworded instances. The order is that of the tasks, and within a task that of the combinations. The error is a
 // [DeriveError].
 func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Yield, error) {
 	clean := s.Clean()
@@ -134,10 +134,10 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Yield, er
 	return derived, nil
 }
 
-// known is what a task's instances are made of.
+// known is the input of a task's instances.
 type known struct {
 	tools     []*task.Tool                   // shown to the agent without conditions
-	elsewhere []string                       // tools of other databases, where some condition may show them
+	elsewhere []string                       // tools of other databases, if some condition may show them
 	wordings  map[string]condition.Condition // see [wordings]
 }
 
@@ -151,8 +151,8 @@ func knownTo(
 	return k
 }
 
-// instance puts one task under conditions of the toolkit, and of the request where one is among them. The instance
-// keeps the role of the clean one: nothing goes wrong in it.
+// instance puts one task under conditions of the toolkit, and possibly of the request. The instance keeps the role of
+// the clean one: nothing goes wrong in it.
 func instance(
 	base *suite.Instance, t *task.Task, known known, combination []condition.Condition,
 ) (*suite.Instance, *suite.Rejection, error) {

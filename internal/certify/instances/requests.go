@@ -20,7 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Reasons for which a task is not put under a condition of the request, beside those of [request.Reasons].
+// Reasons for not putting a task under a condition of the request, in addition to [request.Reasons].
 const (
 	ReasonFewValues    = "few_values"
 	ReasonFewAlike     = "few_alike"
@@ -44,17 +44,17 @@ func RequestReasons() map[string]string {
 
 // Checks of the certificate of an instance under conditions of the request.
 const (
-	CheckKept      = "values_kept"        // the new wording has every value, or a form that means the same
-	CheckIdentical = "identical_requests" // five or more complete requests become this one, byte for byte
+	CheckKept      = "values_kept"        // the new wording has every value, or an equivalent form
+	CheckIdentical = "identical_requests" // at least five complete requests become this one, byte for byte
 	CheckApart     = "answers_differ"     // their right answers differ from each other
-	CheckClarified = "question_answered"  // an agent that asks for the value by name is told it, and then reaches gold
+	CheckClarified = "question_answered"  // an agent that asks for the value by name receives it, and then reaches gold
 )
 
 const (
 	policyAsks      = "ask-then-gold"
 	leastRequests   = 5
-	mostRequests    = 8   // that one certificate names
-	mostTried       = 500 // values that are tried in the place of one
+	mostRequests    = 8   // named in one certificate
+	mostTried       = 500 // values tried in place of one
 	mostOtherValues = 2000
 )
 
@@ -105,24 +105,24 @@ func (m *maker) requests(ctx context.Context) (*Yield, error) {
 	})
 }
 
-// requestConfig says which database the instances are of.
+// requestConfig describes the database of the instances.
 type requestConfig struct {
 	World  *database.World
 	Schema *schema.Database // with titles: see [Titled]
 	Seed   uint64
-	Asked  []condition.Condition // conditions of the request, as they were asked for
+	Asked  []condition.Condition // conditions of the request, as requested
 	Stage  *episode.Stage
-	Scribe *Scribe // its wording comes before that of the rules; nil for rules alone
+	Scribe *Scribe // its wording precedes that of the rules; nil for rules alone
 }
 
-// requestWorker puts the tasks of one database under conditions of the request and proves what it makes.
+// requestWorker puts the tasks of one database under conditions of the request and proves the instances.
 type requestWorker struct {
 	config   requestConfig
 	clean    map[string]*suite.Instance // by task
 	examiner *proof.Examiner
 	others   map[string][]task.Value // by the statement that lists them
-	dropped  map[string]*dropped     // by question, evidence and SQL: styles share them
-	requests []asking                // of the database, where meanings are compared
+	dropped  map[string]*dropped     // by question, evidence and SQL, since styles share them
+	requests []asking                // of the database, if meanings are compared
 }
 
 func newRequestWorker(ctx context.Context, c requestConfig) (*requestWorker, error) {
@@ -136,7 +136,7 @@ func newRequestWorker(ctx context.Context, c requestConfig) (*requestWorker, err
 // Close frees the examiner.
 func (m *requestWorker) Close() { m.examiner.Close() }
 
-// Titles lists what people call the tables and columns of a schema, in its order.
+// Titles lists the human names of the tables and columns of a schema, in its order.
 func Titles(sch *schema.Database) []suite.Title {
 	var list []suite.Title
 	for i := range sch.Tables {
@@ -153,8 +153,7 @@ func Titles(sch *schema.Database) []suite.Title {
 	return list
 }
 
-// Titled reads the schema of a database and adds titles, and nothing else that people wrote: requests are reworded by
-// it both when they are made and when they are verified.
+// Titled reads the schema of a database and adds only titles: building and verifying both reword requests with it.
 func Titled(ctx context.Context, w *database.World, name string, titles []suite.Title) (*schema.Database, error) {
 	sch, err := w.Schema(ctx)
 	if err != nil {
@@ -257,8 +256,9 @@ func rewordedAs(tk *task.Task, r *request.Rewording, writer string) *condition.R
 	return changed
 }
 
-// requestInstance derives the instance of a task under a condition of the request, given its wording. A rewording keeps
-// the role of the clean instance. A request that lacks a value is hopeless, or, where a user can be asked, a fault.
+// requestInstance derives the instance of a task under a condition of the request, given its wording. A rewording
+// keeps the role of the clean instance. A request that lacks a value is hopeless or, if the agent can ask a user, a
+// fault.
 func requestInstance(
 	base *suite.Instance, t *task.Task, asked condition.Condition, made *condition.Request,
 ) (*suite.Instance, error) {
@@ -288,7 +288,7 @@ func (m *requestWorker) written(ctx context.Context, t *request.Task, asked cond
 	return p.Reworded(t, text), m.config.Scribe.name, nil
 }
 
-// reword puts a request into other words that mean the same.
+// reword rewrites a request in other words with the same meaning.
 func (m *requestWorker) reword(
 	ctx context.Context, tk *task.Task, t *request.Task, asked condition.Condition,
 ) (*request.Rewording, string, error) {
@@ -323,7 +323,7 @@ func (m *requestWorker) reword(
 	}
 }
 
-// changedTexts lists the messages that read otherwise.
+// changedTexts lists the messages that changed.
 func changedTexts(was, is []task.Message) []condition.Text {
 	var list []condition.Text
 	for i := range is {
@@ -334,7 +334,7 @@ func changedTexts(was, is []task.Message) []condition.Text {
 	return list
 }
 
-// otherValues lists the values that might stand in the place of one, its own among them: of a database those that it
+// otherValues lists the values that could replace one, itself included: for a database value, those that the column
 // has.
 func (m *requestWorker) otherValues(ctx context.Context, v *request.Value) ([]task.Value, error) {
 	o := v.Others()
@@ -357,13 +357,13 @@ func (m *requestWorker) otherValues(ctx context.Context, v *request.Value) ([]ta
 	return append(v.Like(list), o.Values...), nil
 }
 
-// dropped is a request that lacks one of its values, with the proof that no agent can know it.
+// dropped is a request without one of its values, with the proof that no agent can know it.
 type dropped struct {
 	value  *request.Value
 	made   *request.Dropped
 	proof  *suite.RequestProof
 	open   []request.Told // the values of the proof
-	page   *page          // on which a writer words it, where there is one
+	page   *page          // that a writer words, if there is one
 	reason string
 }
 
@@ -413,7 +413,7 @@ func dropReason(d *dropped) string {
 	return d.reason
 }
 
-// droppedDetail writes the value that a request lacks as a condition keeps it.
+// droppedDetail writes the missing value of a request as a condition keeps it.
 func droppedDetail(argument string, v *request.Value, left *request.Dropped) *condition.Dropped {
 	dropped := &condition.Dropped{
 		Argument: argument, Table: v.Table, Column: v.Column, Value: task.AppendValue(nil, v.Value), Form: left.Form,
@@ -425,7 +425,7 @@ func droppedDetail(argument string, v *request.Value, left *request.Dropped) *co
 	return dropped
 }
 
-// droppedOf returns what remains of a request without one of its values. Styles share it.
+// droppedOf returns a request without one of its values. Styles share it.
 func (m *requestWorker) droppedOf(ctx context.Context, t *request.Task) (*dropped, error) {
 	messages, err := task.Marshal(t.Messages)
 	if err != nil {
@@ -459,8 +459,8 @@ func argumentOf(t *task.Task, v *request.Value) string {
 	return ""
 }
 
-// drop looks for a value that can be left out so that no agent can know it. The values whose sentence reads best
-// without them come first; among these the seed decides.
+// drop looks for a value to leave out that no agent can know. It first tries the values whose sentence reads best
+// without them; among equals the seed decides.
 func (m *requestWorker) drop(ctx context.Context, t *request.Task) (*dropped, error) {
 	values := request.Values(t)
 	if len(values) == 0 {
@@ -492,8 +492,8 @@ func (m *requestWorker) drop(ctx context.Context, t *request.Task) (*dropped, er
 	return &dropped{reason: reason}, nil
 }
 
-// dropValue leaves one value out and looks for requests about other values that become the same without it and have
-// other right answers.
+// dropValue leaves out one value and looks for requests with other values that then become the same but have other
+// right answers.
 func (m *requestWorker) dropValue(ctx context.Context, t *request.Task, v *request.Value) (*dropped, error) {
 	made, reason := v.Drop()
 	if reason != "" {
@@ -568,12 +568,12 @@ func (d *dropped) add(v task.Value, gold *task.Gold) {
 	d.proof.Digests = append(d.proof.Digests, gold.Digests()[0])
 }
 
-// sameRequest reports whether two requests read the same, byte for byte.
+// sameRequest reports whether two requests are equal, byte for byte.
 func sameRequest(a, b *request.Dropped) bool {
 	return a.Evidence == b.Evidence && slices.Equal(a.Messages, b.Messages)
 }
 
-// answer returns the right answer of a query on the published database, nil if it has none, or one without any value.
+// answer returns the right answer of a query on the published database, nil if there is none or it has no values.
 func (m *requestWorker) answer(ctx context.Context, q *sqlast.Query) (*task.Gold, error) {
 	columns := proof.Columns(q)
 	f, err := m.examiner.ExamineOnce(ctx, q, columns)
@@ -608,8 +608,8 @@ func columnNames(g *task.Gold) []string {
 	return names
 }
 
-// clarified asks for the value by each of its names, and plays an episode in which the agent asks once and then follows
-// the plan. It returns what went wrong, "" for nothing.
+// clarified asks for the value by each of its names, and plays an episode in which the agent asks once and then
+// follows the plan. It returns what went wrong, "" for nothing.
 func (m *requestWorker) clarified(ctx context.Context, in *suite.Instance, cert *suite.Certificate) (string, error) {
 	user, err := condition.UserOf(in.Conditions)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// CheckWritten says of an incomplete request that a writer worded it who was told nothing of the value, and whose text
-// was judged by all of the values alike: it is the same for each of them.
+// CheckWritten says that a writer worded an incomplete request without knowing the value, and that the text was
+// checked against all of the values alike: it is the same for each of them.
 const CheckWritten = "wording_knows_no_value"
 
 // Bounds on asking a writer.
@@ -26,22 +26,22 @@ const (
 	leastNear      = 0.5 // cosine
 )
 
-// Scribe keeps what a writer wrote of requests, and asks for what is not there yet. It is safe for concurrent use.
+// Scribe keeps the texts of a writer, and asks for missing ones. It is safe for concurrent use.
 type Scribe struct {
 	name    string
-	writer  rest.Writer // nil: nobody is asked, and what is not there is missing
+	writer  rest.Writer // nil: missing texts stay missing
 	vectors *embedding.Vectors
 
 	mu      sync.Mutex
 	known   map[string]request.Written
 	settled map[string]request.Written
-	missing []string // keys of pages that nobody could be asked about
+	missing []string // keys of pages without a text and without a writer
 
-	judging sync.Mutex // pages of one task share what is found out about it once
+	judging sync.Mutex // pages of one task share its analysis
 }
 
-// NewScribe makes a scribe of a writer's name, of what was written before, and of the writer, nil where no one is to be
-// asked. Where there are vectors, a text has to be near to the request that it words, and nearer than to any other.
+// NewScribe returns a scribe with a writer's name, the earlier texts, and the writer, nil to ask for nothing. If
+// there are vectors, a text must be near the request that it words, and nearer than to any other.
 func NewScribe(name string, before []request.Written, writer rest.Writer, vectors *embedding.Vectors) *Scribe {
 	s := &Scribe{name: name, writer: writer, vectors: vectors, known: map[string]request.Written{},
 		settled: map[string]request.Written{}}
@@ -53,15 +53,15 @@ func NewScribe(name string, before []request.Written, writer rest.Writer, vector
 	return s
 }
 
-// page is a page with the requests that its text must not come nearer to than to its own.
+// page is a page with the requests that its text must not be nearer to than to its own.
 type page struct {
 	*request.Page
 	condition string
 	others    []string
 }
 
-// settle asks the writer about pages that are not settled, side by side, each at most three times. What was written
-// before is judged again, and asked for anew where it would not be taken today.
+// settle asks the writer about unsettled pages, in parallel, each at most three times. It checks earlier texts again,
+// and asks again for those that no longer pass.
 func (s *Scribe) settle(ctx context.Context, pages []*page) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writersAtOnce)
@@ -96,7 +96,7 @@ func (s *Scribe) has(key string) bool {
 	return settled
 }
 
-// ask settles one page; nil where no one can be asked.
+// ask settles one page. It returns nil if there is no writer.
 func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 	if w, known := s.known[p.Key]; known {
 		if !w.Accepted {
@@ -132,14 +132,14 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 	return w, nil
 }
 
-// complaint judges a text, last by its meaning.
+// complaint checks a text, and last its meaning.
 func (s *Scribe) complaint(ctx context.Context, p *page, text string) (string, error) {
 	if complaint := s.judge(p, text); complaint != "" || s.vectors == nil {
 		return complaint, nil
 	}
 	texts := append([]string{text, p.Own}, p.others...)
 	vectors := make([]embedding.Vector, len(texts))
-	for i := range texts { // one by one: which of them are known already is a matter of chance
+	for i := range texts { // one by one: which of them are cached depends on timing
 		list, err := s.vectors.Of(ctx, texts[i])
 		if err != nil {
 			return "", err
@@ -155,21 +155,21 @@ func (s *Scribe) complaint(ctx context.Context, p *page, text string) (string, e
 	return "", nil
 }
 
-// judge judges a text by its words: one at a time, which costs little beside writing it.
+// judge checks the words of a text, one text at a time, which costs little compared with writing it.
 func (s *Scribe) judge(p *page, text string) string {
 	s.judging.Lock()
 	defer s.judging.Unlock()
 	return p.Complaint(text)
 }
 
-// text returns what the writer wrote on a page, "" where what rules made stays.
+// text returns the writer's text for a page, "" if the rules' text stays.
 func (s *Scribe) text(p *page) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.settled[p.Key].Text
 }
 
-// Records lists what was written of requests, in the order of the keys.
+// Records lists the writer's texts, in the order of the keys.
 func (s *Scribe) Records() []request.Written {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,14 +180,14 @@ func (s *Scribe) Records() []request.Written {
 	return list
 }
 
-// Missing says how many pages no one could be asked about.
+// Missing returns the number of pages that lack both a text and a writer.
 func (s *Scribe) Missing() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.missing)
 }
 
-// ask has the writer word the requests of tasks under the conditions, ahead of [requestWorker.work]. Without a scribe
+// ask has the writer word the requests of tasks under the conditions, before [requestWorker.work]. Without a scribe
 // it does nothing.
 func (m *requestWorker) ask(ctx context.Context, tasks []*task.Task) error {
 	if m.config.Scribe == nil {
@@ -216,10 +216,10 @@ func (m *requestWorker) ask(ctx context.Context, tasks []*task.Task) error {
 	return m.config.Scribe.settle(ctx, pages)
 }
 
-// asking is a request and what it asks.
+// asking is a request and its query.
 type asking struct{ question, sql string }
 
-// page returns the page of a task under a condition, nil where a writer has nothing to do with it.
+// page returns the page of a task under a condition, nil if it needs no writer.
 func (m *requestWorker) page(ctx context.Context, t *request.Task, asked condition.Condition) (*page, error) {
 	switch asked.Name {
 	case condition.NameParaphrase:
@@ -244,7 +244,7 @@ func (m *requestWorker) page(ctx context.Context, t *request.Task, asked conditi
 	return nil, nil
 }
 
-// pageOf returns the page on which a writer words what is left of a request.
+// pageOf returns the page for the rest of a request without a value.
 func (m *requestWorker) pageOf(ctx context.Context, t *request.Task, d *dropped) (*page, error) {
 	column, err := m.otherValues(ctx, d.value)
 	if err != nil {

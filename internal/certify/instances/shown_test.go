@@ -39,8 +39,8 @@ func demo(t *testing.T, workers int) *suite.Suite {
 	return s
 }
 
-// TestShown plays what is derived through the environment that agents meet: answers are those of the clean instances,
-// nothing that an agent is shown speaks of an old name, and an old name gets it nowhere.
+// TestShown plays derived instances through the environment that agents meet: answers are those of the clean
+// instances, nothing shown to an agent mentions an old name, and calls by an old name fail.
 func TestShown(t *testing.T) {
 	s := demo(t, 2)
 	again := demo(t, 1)
@@ -129,7 +129,7 @@ func checkObfuscated(t *testing.T, s *suite.Suite, in *suite.Instance, tk *task.
 		said.Write(shown)
 	}
 	for _, tool := range s.Tools[tk.Style] {
-		// A key may be called like a getter's: only whole words count.
+		// A key may have the name of a getter: only whole words count.
 		if tool.Database != "" && tool.Database != tk.Database || !strings.Contains(said.String(), tool.Name) {
 			continue
 		}
@@ -161,7 +161,7 @@ func checkObfuscated(t *testing.T, s *suite.Suite, in *suite.Instance, tk *task.
 			t.Errorf("%s: %s with old names gives %s, %v", in.ID, actions[i].Tool, o.Content, o.Error)
 			continue
 		}
-		// What the agent gave is said back to it; what it is told to give is not called by old names.
+		// The error repeats the agent's own input; the advice after it must not use old names.
 		_, told, _ := strings.Cut(o.Error.Message, ". ")
 		for name := range call.Arguments {
 			if strings.Contains(told, "`"+name+"`") {

@@ -12,8 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// saidOf lists the values of the calls that serve a static task, each with the others that are as right, elements of
-// lists by themselves.
+// saidOf lists the values of the calls that serve a static task, each with the equally right others; elements of
+// lists count separately.
 func saidOf(t *task.Task) []request.Said {
 	forms := possible(t)
 	var list []request.Said
@@ -76,7 +76,7 @@ func leavesOf(v any, part bool, visit func(v task.Value, part bool)) {
 	}
 }
 
-// told is what agents are told of tools: names, descriptions and listed values.
+// told returns what agents see of tools: names, descriptions and listed values.
 func told(tools []*task.Tool) string {
 	var b strings.Builder
 	var walk func(s *task.Schema)
@@ -106,9 +106,8 @@ var (
 	outputNames     = regexp.MustCompile(`['"](\w+)['"]\s*:`)
 )
 
-// required reports whether a tool cannot be called without an argument: it is required, and there is no default, be it
-// one that agents are told of or one of the document. (What documents give beside the required parameters of ToolBench
-// is an example.)
+// required reports whether a tool cannot be called without an argument: it is required and has no default, neither a
+// shown one nor one in the document. (What documents list beside the required parameters of ToolBench is an example.)
 func required(t *task.Tool, argument string) bool {
 	if t.Parameters == nil || !slices.Contains(t.Parameters.Required, argument) {
 		return false
@@ -127,7 +126,7 @@ func required(t *task.Tool, argument string) bool {
 }
 
 // gives reports whether a tool may return the value of an argument: its documented results have the name, or its name
-// and the first words of its description say that it gets such a thing.
+// and the first words of its description say that it gets such a value.
 func gives(t *task.Tool, argument string) bool {
 	want := strings.Join(english.NameWords(argument), " ")
 	if slices.ContainsFunc(results(t.Document), func(name string) bool {
@@ -146,11 +145,11 @@ func gives(t *task.Tool, argument string) bool {
 		" ")+" ", " "+want+" ")
 }
 
-// getting are verbs of descriptions that say what a tool returns.
+// getting are verbs in descriptions that say what a tool returns.
 var getting = strings.Fields("get gets retrieve retrieves return returns fetch fetches find finds search searches " +
 	"lookup generate generates list lists obtain obtains")
 
-// results lists the names of what a tool returns, as its document says.
+// results lists the names of a tool's results in its document.
 func results(document string) []string {
 	var names []string
 	var bench struct {

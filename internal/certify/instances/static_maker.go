@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Reasons for which a task whose tools cannot be run is not put under a condition, beside those of [request.Reasons]
-// and [twin.ShelfRefusals]. Most are the exclusion rules of Incomplete Conditions, supplementary material.
+// Reasons for not putting a task whose tools cannot be run under a condition, in addition to [request.Reasons] and
+// [twin.ShelfRefusals]. Most are the exclusion rules of Incomplete Conditions, supplementary material.
 const (
 	ReasonNotRequired = "detail_not_required"
 	ReasonDocumented  = "detail_documented"
@@ -29,7 +29,7 @@ const (
 	ReasonNoDetail    = "no_detail_known"
 )
 
-// StaticReasons explains them.
+// StaticReasons explains these reasons.
 func StaticReasons() map[string]string {
 	reasons := map[string]string{
 		ReasonNotRequired: "every value that the request says is of an argument that is optional, or has a default",
@@ -51,13 +51,13 @@ func StaticReasons() map[string]string {
 const (
 	CheckRequired      = "detail_required"          // every right call needs the value, which has no default
 	CheckGone          = "detail_gone"              // no message has the value, another form of it or a part of it
-	CheckNotObtainable = "detail_not_obtainable"    // no shown tool is documented to return it, or tells it
+	CheckNotObtainable = "detail_not_obtainable"    // no shown tool is documented to return it, or reveals it
 	CheckComplete      = "original_complete"        // the original or the documentation has every required value
-	CheckOthers        = "shown_tools_do_not_serve" // none is named, documented or called like one that is needed
+	CheckOthers        = "shown_tools_do_not_serve" // none is named, documented or called like a needed one
 )
 
-// static makes the family of conditions of the request and of the toolkit for tasks whose tools cannot be run.
-// Everything is chosen before anything is certified: reviewers' verdicts may be about all that was chosen.
+// static makes the family of conditions of the request and of the toolkit for tasks whose tools cannot be run. It
+// makes all choices before it certifies any: reviewers' verdicts may be about every choice.
 func (m *maker) static(ctx context.Context) (*Yield, error) {
 	s, err := newStaticMaker(ctx, m)
 	if err != nil {
@@ -97,10 +97,10 @@ type staticDraft struct {
 	checks    [][]string // of each
 	added     []*task.Tool
 	refused   *suite.Rejection
-	fallback  bool // rules worded it although a writer was asked
+	fallback  bool // worded by rules although there was a writer
 }
 
-// newStaticMaker gathers the conditions that need to know requests and toolkits.
+// newStaticMaker collects the conditions that need requests and toolkits.
 func newStaticMaker(ctx context.Context, m *maker) (*staticMaker, error) {
 	s := &staticMaker{
 		maker: m, seed: m.Suite.Manifest.Seed, shelves: map[string]*twin.Shelf{}, shown: map[string][]*task.Tool{},
@@ -108,7 +108,7 @@ func newStaticMaker(ctx context.Context, m *maker) (*staticMaker, error) {
 	}
 	for _, c := range slices.Concat(ofRequest.alone(m.Conditions), ofChoice.alone(m.Conditions)) {
 		switch c.Name {
-		case condition.NameDisambiguate, condition.NameClarify: // which need SQL
+		case condition.NameDisambiguate, condition.NameClarify: // these need SQL
 		default:
 			s.asked = append(s.asked, c)
 		}
@@ -130,10 +130,10 @@ func newStaticMaker(ctx context.Context, m *maker) (*staticMaker, error) {
 	return s, nil
 }
 
-// ReasonReviewer begins the reason for which a reviewer dropped an instance; one of [suite.VerdictReasons] follows.
+// ReasonReviewer prefixes the reason for which a reviewer dropped an instance; one of [suite.VerdictReasons] follows.
 const ReasonReviewer = "reviewer_"
 
-// judged lists the instances that verdicts may be about: all that were chosen, including those that were refused.
+// judged lists the instances that verdicts may be about: all chosen ones, including refused ones.
 func (m *staticMaker) judged() map[string]bool {
 	known := map[string]bool{}
 	for _, drafts := range m.drafts {
@@ -149,7 +149,7 @@ func (m *staticMaker) judged() map[string]bool {
 	return known
 }
 
-// judge drops what some reviewer drops: both of a pair go. The first verdict that drops counts.
+// judge drops what a reviewer drops, and always both of a pair. The first verdict that drops counts.
 func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
 	for _, v := range m.Suite.Verdicts {
 		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances,
@@ -161,8 +161,8 @@ func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
 	}
 }
 
-// choose words requests and chooses toolkits, and returns the tools of other questions that must be added to the suite,
-// in the order of the tasks.
+// choose words requests and chooses toolkits. It returns the tools of other questions that the suite needs, in the
+// order of the tasks.
 func (m *staticMaker) choose(ctx context.Context) ([]*task.Tool, error) {
 	if err := m.ask(ctx); err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (m *staticMaker) choose(ctx context.Context) ([]*task.Tool, error) {
 	return tools, nil
 }
 
-// certify checks what was chosen as it is shown. Chosen toolkits come before changed requests.
+// certify checks the choices as agents see them. Chosen toolkits come before changed requests.
 func (m *staticMaker) certify(ctx context.Context) (*Yield, error) {
 	stage := m.stage()
 	requests, toolkits := make([]*Yield, len(m.drafts)), make([]*Yield, len(m.drafts))
@@ -238,7 +238,7 @@ func (m *staticMaker) certify(ctx context.Context) (*Yield, error) {
 	return all, nil
 }
 
-// certifyDraft checks the instances of a draft. Where one does not hold, none is published.
+// certifyDraft checks the instances of a draft. If one fails, none is published.
 func (m *staticMaker) certifyDraft(
 	ctx context.Context, stage *episode.Stage, y *Yield, t *task.Task, d *staticDraft,
 ) error {
@@ -297,12 +297,12 @@ func (m *staticMaker) draft(task *task.Task, asked condition.Condition) (*static
 	return d, err
 }
 
-// spoken is the task as its request says it.
+// spoken returns the task in the words of its request.
 func (m *staticMaker) spoken(task *task.Task) *request.Task {
 	return request.Spoken(task.ID, task.Messages, saidOf(task), m.shown[task.Database])
 }
 
-// reword says a request otherwise.
+// reword rewrites a request in other words.
 func (m *staticMaker) reword(d *staticDraft, tk *task.Task) error {
 	asked, err := d.asked.Request()
 	if err != nil {
@@ -333,8 +333,7 @@ func (d *staticDraft) take(m *staticMaker, task *task.Task, made *condition.Requ
 	return err
 }
 
-// unstated returns the first required value of a right call that stands neither in the request nor in the
-// documentation.
+// unstated returns the first required value of a right call that neither the request nor the documentation states.
 func (m *staticMaker) unstated(tk *task.Task, t *request.Task) string {
 	documentation := told(m.shown[tk.Database])
 	values := request.Values(t)
@@ -364,7 +363,7 @@ func toolNamed(tools []*task.Tool, name string) *task.Tool {
 	return tools[at]
 }
 
-// droppable lists the values of a task in the order in which they are tried, or says why there are none.
+// droppable lists the values of a task in the order of trial, or explains why there are none.
 func (m *staticMaker) droppable(tk *task.Task, t *request.Task) (values []*request.Value, reason, message string) {
 	values = slices.DeleteFunc(slices.Clone(request.Values(t)), (*request.Value).Part)
 	switch {
@@ -382,15 +381,15 @@ func (m *staticMaker) droppable(tk *task.Task, t *request.Task) (values []*reque
 	return values, "", ""
 }
 
-// dropReasons are in the order in which they come closer to leaving a value out.
+// dropReasons are ordered by how close they come to leaving out a value.
 var dropReasons = []string{
 	request.ReasonNotSaid, ReasonNotRequired, ReasonOthersServe, ReasonDocumented, ReasonObtainable,
 	request.ReasonReturned,
 	request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, request.ReasonNotAsked,
 }
 
-// drop leaves out a value that every right call needs. Of the reasons for which values cannot be left out, the one that
-// came closest is told.
+// drop leaves out a value that every right call needs. If none can be left out, it reports the reason that came
+// closest.
 func (m *staticMaker) drop(d *staticDraft, task *task.Task) error {
 	checks := []string{CheckComplete, CheckRequired, CheckGone, CheckNotObtainable}
 	if said, p := m.writtenText(task, d.asked); said != "" {
@@ -422,14 +421,14 @@ func (m *staticMaker) drop(d *staticDraft, task *task.Task) error {
 	return nil
 }
 
-// droppedAs writes a request without a value.
+// droppedAs writes a request without one value.
 func droppedAs(t *task.Task, v *request.Value, argument string, left *request.Dropped) *condition.Request {
 	return &condition.Request{
 		Texts: changedTexts(t.Messages, left.Messages), Dropped: droppedDetail(argument, v, left),
 	}
 }
 
-// blocked says which argument no one can give without a value, or why somebody could do without it.
+// blocked returns the argument that cannot be filled without a value, or why agents could do without it.
 func (m *staticMaker) blocked(tk *task.Task, v *request.Value) (argument, reason string) {
 	shown, needs := m.shown[tk.Database], tk.Needed()
 	for i := range needs {
@@ -478,8 +477,7 @@ func sameLeaf(a any, b task.Value) bool {
 	return false
 }
 
-// documents reports whether the tools shown tell a value. One of several that an argument lists is as unknown as the
-// others.
+// documents reports whether the shown tools reveal a value. One of several that an argument lists counts as unknown.
 func documents(shown []*task.Tool, argument string, v task.Value) bool {
 	value, isText := v.(string)
 	if !isText || len(strings.TrimSpace(value)) < 2 {
@@ -513,7 +511,7 @@ func (m *staticMaker) needsOf(task *task.Task) []twin.Need {
 	return needs
 }
 
-// replace lets the needed tools give way.
+// replace replaces the needed tools.
 func (m *staticMaker) replace(d *staticDraft, task *task.Task) error {
 	if argument := m.unstated(task, m.spoken(task)); argument != "" {
 		d.refuse(task, ReasonUnstated, "the value of "+argument+" stands neither in the request nor in the documentation")
@@ -530,7 +528,7 @@ func (m *staticMaker) replace(d *staticDraft, task *task.Task) error {
 	return err
 }
 
-// expand adds tools to those that a question comes with: its own toolkit is the thin one.
+// expand adds tools to those of a question: its own toolkit is the small one.
 func (m *staticMaker) expand(d *staticDraft, tk *task.Task) error {
 	asked, err := d.asked.Choice()
 	if err != nil {

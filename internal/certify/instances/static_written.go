@@ -13,15 +13,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// staticPages is what a writer is asked about a task under one condition.
+// staticPages is the writer's pages for a task under one condition.
 type staticPages struct {
 	own   *page          // of the request
-	value *request.Value // that own leaves out
+	value *request.Value // the value that own leaves out
 	near  []*page        // requests near to it
-	tools []*page        // the tools of those that were taken, nil for the others
+	tools []*page        // the tools of the accepted ones, nil for the others
 }
 
-// Complaints about the specification of a tool.
+// Complaints about a tool's specification.
 const (
 	complainSpecification = "the reply is not one JSON object with the fields name, description and parameters, and " +
 		"nothing around it"
@@ -31,7 +31,7 @@ const (
 		"something else"
 )
 
-// ask has the writer word what it can, side by side: requests and near requests first, then the tools of these.
+// ask has the writer word what it can, in parallel: requests and near requests first, then the tools of the latter.
 func (m *staticMaker) ask(ctx context.Context) error {
 	if m.Scribe == nil {
 		return nil
@@ -76,7 +76,7 @@ func (m *staticMaker) ask(ctx context.Context) error {
 	return m.Scribe.settle(ctx, second)
 }
 
-// pagesOf returns the pages of a task under a condition that do not depend on others.
+// pagesOf returns the independent pages of a task under a condition.
 func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*staticPages, error) {
 	p := &staticPages{}
 	switch asked.Name {
@@ -118,13 +118,13 @@ func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*stat
 	return p, nil
 }
 
-// specification writes a tool as agents are shown it.
+// specification writes a tool as agents see it.
 func specification(t *task.Tool) (string, error) {
 	text, err := task.Marshal(writtenTool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	return string(text), err
 }
 
-// writtenTool is the specification of a tool as a writer writes it.
+// writtenTool is a tool's specification in the form that a writer uses.
 type writtenTool struct {
 	Name        string       `json:"name"`
 	Description string       `json:"description"`
@@ -133,7 +133,7 @@ type writtenTool struct {
 
 var writtenToolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]{0,63}$`)
 
-// toolPage returns the page on which a writer specifies the tool of a near request.
+// toolPage returns the page for a writer to specify the tool of a near request.
 func (m *staticMaker) toolPage(task *task.Task, asked string) (*page, error) {
 	needs := m.needsOf(task)
 	example, err := specification(needs[0].Tool)
@@ -147,7 +147,7 @@ func (m *staticMaker) toolPage(task *task.Task, asked string) (*page, error) {
 	return &page{Page: request.Specification(example, asked, judge), condition: condition.NameRelatedTools}, nil
 }
 
-// readTool reads a specification and says what is wrong with it, "" for nothing.
+// readTool parses a specification and returns what is wrong with it, "" for nothing.
 func (m *staticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*task.Tool, string) {
 	var w writtenTool
 	if err := task.DecodeStrict([]byte(text), &w); err != nil || strings.TrimSpace(w.Description) == "" ||
@@ -171,7 +171,7 @@ func (m *staticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*
 	return t, ""
 }
 
-// writtenTools lists the tools that a writer made for a task, none of the name or nearly the signature of another.
+// writtenTools lists the tools that a writer made for a task. None has the name or nearly the signature of another.
 func (m *staticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*task.Tool {
 	p := m.pages[tk.ID+"\n"+asked.String()]
 	if p == nil {
@@ -197,7 +197,7 @@ func (m *staticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*
 	return tools
 }
 
-// writtenText returns what the writer made of a request, and the page; "" where rules are to make it.
+// writtenText returns the writer's text of a request, and the page; "" leaves it to the rules.
 func (m *staticMaker) writtenText(task *task.Task, asked condition.Condition) (string, *staticPages) {
 	p := m.pages[task.ID+"\n"+asked.String()]
 	if p == nil || p.own == nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// CheckNoRival says of an expanded toolkit that no single call to an added tool, with literals of the request, reaches
-// gold.
+// CheckNoRival says that in an expanded toolkit no single call to an added tool, with literals of the request,
+// reaches gold.
 const CheckNoRival = "no_added_tool_gives_gold"
 
-// ReasonRival is why an expanded toolkit is not published: one of its tools is as good as those of the plans.
+// ReasonRival: an added tool of an expanded toolkit is as good as those of the plans.
 const ReasonRival = "added_tool_reaches_answer"
 
-// ToolkitReasons explains why a task is not put under a condition whose toolkit is chosen, beside [twin.Refusals] and
-// [FaultReasons].
+// ToolkitReasons explains why a task is not put under a condition with a chosen toolkit, in addition to
+// [twin.Refusals] and [FaultReasons].
 func ToolkitReasons() map[string]string {
 	return map[string]string{ReasonRival: "one call to a tool that was to be added gives the right answer"}
 }
@@ -31,19 +31,19 @@ func ToolkitReasons() map[string]string {
 // MadeTool is a tool that was made for a task.
 type MadeTool struct {
 	Tool   *task.Tool
-	Change string // a kind of package related
+	Change string // one of the kinds in package related
 }
 
 // Toolmaker makes tools for tasks whose database has too few. It is safe for concurrent use.
 type Toolmaker interface {
-	// Candidates returns tools for a task in the order in which they are tried.
+	// Candidates returns tools for a task in the order of trial.
 	Candidates(t *task.Task, query *sqlast.Query, asked condition.Condition) ([]MadeTool, error)
-	// Name names the made tools among rivals, which then have the named tools, and returns them in the suite's order.
+	// Name names the made tools among rivals, replaces them there, and returns them in the suite's order.
 	Name(rivals []*twin.Rival) ([]*task.Tool, error)
 }
 
-// toolkits makes the family of conditions whose toolkits are chosen by a look into the database. All toolkits are
-// chosen before any is proven, because made tools get their names together.
+// toolkits makes the family of conditions whose toolkits are chosen by examining the database. It chooses all
+// toolkits before it proves any, because made tools get their names together.
 func (m *maker) toolkits(ctx context.Context) (*Yield, error) {
 	asked := ofChoice.alone(m.Conditions)
 	if len(asked) == 0 {
@@ -84,7 +84,7 @@ type toolkitChoices struct {
 	chosen [][]*chosenToolkit // by task
 }
 
-// chosenToolkit is a toolkit for one task under one condition, or why there is none.
+// chosenToolkit is a toolkit for one task under one condition, or why none was chosen.
 type chosenToolkit struct {
 	asked   condition.Condition
 	choice  *twin.Choice // of replace-tool
@@ -164,7 +164,7 @@ func (c *toolkitChooser) related(
 	return nil
 }
 
-// name has the tools that were made and chosen named.
+// name names the made tools that were chosen.
 func (c *toolkitChoices) name() ([]*task.Tool, error) {
 	var rivals []*twin.Rival
 	for _, kits := range c.chosen {
@@ -192,8 +192,8 @@ type toolkitProver struct {
 // Close does nothing: the database belongs to the caller.
 func (p *toolkitProver) Close() {}
 
-// work proves what was chosen for a task: incomplete instances as hopeless ones are proven, complete and expanded ones
-// by playing the plan with what they show. Where one of a pair does not hold, neither is published.
+// work proves the choices for a task: incomplete instances as hopeless ones are proven, complete and expanded ones by
+// playing the plan with what they show. If one of a pair fails, neither is published.
 func (p *toolkitProver) work(ctx context.Context, at int, t *task.Task, _ *sqlast.Query) (*Yield, error) {
 	y := &Yield{}
 	for _, kit := range p.choices.chosen[at] {
@@ -227,7 +227,7 @@ func replacedAs(list []twin.Replacement) []condition.Replaced {
 	return replaced
 }
 
-// refusal is why a certification failed, nil where it did not.
+// refusal returns why a certification failed, nil if it did not.
 func (c *Certified) refusal() *twin.Refusal {
 	if c.Reason == "" {
 		return nil
@@ -262,7 +262,7 @@ func (p *toolkitProver) replaced(
 }
 
 // expanded proves the instance of a condition that adds tools. A tool made for several tasks may take arguments of
-// other types than when it was chosen, so each is executed again.
+// other types than when it was chosen, so each is run again.
 func (p *toolkitProver) expanded(
 	ctx context.Context, y *Yield, t *task.Task, kit *chosenToolkit,
 ) (*twin.Refusal, error) {
@@ -298,8 +298,8 @@ func (p *toolkitProver) expanded(
 }
 
 // replacedInstances derives the pair of replace-tool: the incomplete instance, which shows the given tools, and the
-// complete one, which shows the right tools in the places of their substitutes. The order is drawn: in a list that
-// began with the substitutes, their place would give them away.
+// complete one, which shows the right tools in place of their substitutes. The order is drawn: if substitutes came
+// first, their position would reveal them.
 func replacedInstances(
 	base *suite.Instance, t *task.Task, asked condition.Condition, tools []string, replaced []condition.Replaced,
 ) ([]*suite.Instance, error) {
@@ -346,7 +346,7 @@ func chosenInstance(
 	return &in, nil
 }
 
-// drawnOrder puts the tools of a task in an order that its seed decides.
+// drawnOrder shuffles the tools of a task in an order that the seed decides.
 func drawnOrder(seed uint64, t *task.Task, tools []string) []string {
 	order := slices.Clone(tools)
 	slices.Sort(order)

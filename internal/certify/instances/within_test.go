@@ -33,8 +33,8 @@ func withinSuite() *suite.Suite {
 	return s
 }
 
-// TestFaultsWithinWorlds puts faults into the task's own toolkit, and into the open and the closed worlds that were
-// asked for: under ids of their own, over the tools of each, and beside the instance of that world.
+// TestFaultsWithinWorlds puts faults into the task's own toolkit, and into the requested open and closed worlds: with
+// their own ids, over the tools of each world, and beside the instance of that world.
 func TestFaultsWithinWorlds(t *testing.T) {
 	s := withinSuite()
 	within, err := condition.ParseCombinations([]string{"open-world", "closed-world:3", "closed-world:1", "obfuscate"})

@@ -17,29 +17,29 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Bounds of what is tried for one query and column, and of what is looked at for it.
+// Bounds of the tries for one query and column, and of what is read for them.
 const (
 	maxTries   = 48
 	maxPerKind = 8
 	maxBehind  = 6      // rows that each SELECT's first results come from, taken from each SELECT's first results
 	sampleRows = 48     // from either end of a table
 	wholeTable = 20_000 // rows of the largest table whose every row may change
-	cycleOf    = 24     // values at the most that change places in a cycle
+	cycleOf    = 24     // values that change places in a cycle
 )
 
-// change is statements that change a column, and the right answer after them.
+// change is the statements that change a column, and the right answer after them.
 type change struct {
 	statements []string
 	gold       task.Gold
 }
 
-// cell is a value of a column and its row.
+// cell is a value of a column with its row.
 type cell struct {
 	rowid int64
 	value task.Value
 }
 
-// cells is a sample of a column: rows from both ends of its table, and their different values.
+// cells is a sample of a column: rows from both ends of its table, and their distinct values.
 type cells struct {
 	rows   []cell
 	values []task.Value
@@ -47,9 +47,9 @@ type cells struct {
 	rowid  bool // its rows have rowids
 }
 
-// change looks for a change of one column that changes the answer of a query: of several kinds in turn, those that keep
-// what values there are first. It returns nil if none does. What it finds depends on the seed, the query and the rows
-// alone.
+// change looks for a change of one column that changes the answer of a query. It tries several kinds in turn, first
+// those that keep the existing values. It returns nil if none works. The result depends only on the seed, the query
+// and the rows.
 func (f *Finder) change(ctx context.Context, task *task.Task, query *sqlast.Query, c column) (*change, error) {
 	key := changeKey{query.Source, c}
 	if found, known := f.changes[key]; known {
@@ -74,7 +74,7 @@ func (f *Finder) change(ctx context.Context, task *task.Task, query *sqlast.Quer
 	return found, nil
 }
 
-// try changes the copy, and returns the right answer there if it is another and the table is as sound as before.
+// try changes the copy. It returns the right answer there if the answer differs and the table has no new defects.
 func (f *Finder) try(
 	ctx context.Context, task *task.Task, query *sqlast.Query, c column, statement string,
 ) (*task.Gold, error) {
@@ -101,8 +101,7 @@ func (f *Finder) try(
 	return gold, err
 }
 
-// soundness lists what is wrong with a table as it is published. Nothing of the copy may be changed when it is first
-// asked.
+// soundness lists the defects of a table as published. The copy must be unchanged on the first call.
 func (f *Finder) soundness(ctx context.Context, table string) ([]string, error) {
 	if faults, known := f.sound[table]; known {
 		return faults, nil
@@ -114,7 +113,7 @@ func (f *Finder) soundness(ctx context.Context, table string) ([]string, error) 
 	return faults, err
 }
 
-// tries lists statements that change a column, of each kind in turn.
+// tries lists statements that change a column, some of each kind in turn.
 func (f *Finder) tries(ctx context.Context, tk *task.Task, query *sqlast.Query, c column) ([]string, error) {
 	t := f.schema.Table(c.Table)
 	sample, err := f.sample(ctx, t, c)
@@ -172,7 +171,7 @@ func (f *Finder) sample(ctx context.Context, t *schema.Table, c column) (*cells,
 	return s, nil
 }
 
-// behind returns the values of a column in rows of its table that a query's first results are made of.
+// behind returns the values of a column in the rows of its table that produce a query's first results.
 func (f *Finder) behind(ctx context.Context, query *sqlast.Query, t *schema.Table, c column, s *cells) ([]cell, error) {
 	facts, err := f.factsOf(ctx, query)
 	if err != nil || !s.rowid {
@@ -220,7 +219,7 @@ func rowidName(t *schema.Table) string {
 	return "oid"
 }
 
-// distinct keeps the first of equal values, NULL and what no statement can hold left out.
+// distinct keeps the first of equal values, without NULL and values that no statement can contain.
 func distinct(values []task.Value) []task.Value {
 	seen := map[string]bool{}
 	var kept []task.Value
@@ -267,16 +266,16 @@ type writer struct {
 	column column
 	rowid  string
 	sample *cells
-	behind []cell       // in rows of which results are made
-	known  []task.Value // that the query compares with, or that its results come from
+	behind []cell       // in rows that produce results
+	known  []task.Value // values that the query compares with, or that its results come from
 	null   bool
 	draw   *rand.Rand
 }
 
-// write lists the statements: the first of each kind, then the second of each. First come those that keep what values
-// the column has and how often: two rows that change values, two values that change places; then those that give a row
-// or all rows of a value another value of the column, that turn whole numbers round between their extremes, leave a
-// value out, or put a new value in the place of every one.
+// write lists the statements: the first of each kind, then the second of each. First come those that keep the
+// column's values and their frequency: two rows exchange values, or two values change places. Then come those that
+// give a row, or all rows with a value, another value of the column, that mirror whole numbers between their
+// extremes, that remove a value, or that replace every value with a new one.
 func (w *writer) write() []string {
 	kinds := [][]string{w.swapRows(), w.swapValues(), w.setRows(), w.merge(), w.cycle(), w.mirror(), w.leaveOut(),
 		w.renew()}
@@ -298,7 +297,7 @@ func (w *writer) update(set, where string) string {
 	return fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", table, name, set, where)
 }
 
-// others returns the sample's values but one, in a drawn order.
+// others returns the sample's other values, in random order.
 func (w *writer) others(but task.Value) []string {
 	own, _ := literal(but)
 	var texts []string
@@ -311,14 +310,14 @@ func (w *writer) others(but task.Value) []string {
 	return texts
 }
 
-// rows returns the sample's rows in a drawn order.
+// rows returns the sample's rows in random order.
 func (w *writer) rows() []cell {
 	rows := slices.Clone(w.sample.rows)
 	w.draw.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	return rows
 }
 
-// swapRows exchanges the values of a row that a result comes from and of another.
+// swapRows exchanges the values of a row that produces a result and of another row.
 func (w *writer) swapRows() []string {
 	if !w.sample.rowid {
 		return nil
@@ -348,7 +347,7 @@ func (w *writer) swapRows() []string {
 	return list
 }
 
-// swapValues lets two values change places in all rows.
+// swapValues exchanges two values in all rows.
 func (w *writer) swapValues() []string {
 	var list []string
 	name := sqlast.Quote(w.column.Column)
@@ -365,7 +364,7 @@ func (w *writer) swapValues() []string {
 	return spread(list, 4)
 }
 
-// setRows returns a row that a result comes from another value, and other rows the values that the query knows.
+// setRows writes another value into a row that produces a result, and values that the query knows into other rows.
 func (w *writer) setRows() []string {
 	if !w.sample.rowid {
 		return nil
@@ -400,7 +399,7 @@ func (w *writer) setRows() []string {
 	return spread(list, 2)
 }
 
-// merge returns all rows of one value another one of the column.
+// merge replaces one value with another one of the column, in all rows.
 func (w *writer) merge() []string {
 	var list []string
 	known := w.known
@@ -419,7 +418,7 @@ func (w *writer) merge() []string {
 	return spread(list, 2)
 }
 
-// cycle lets several values each take the place of the next.
+// cycle replaces each of several values with the next.
 func (w *writer) cycle() []string {
 	texts := w.others(nil)
 	texts = texts[:min(len(texts), cycleOf)]
@@ -436,7 +435,7 @@ func (w *writer) cycle() []string {
 	return []string{w.update(b.String(), fmt.Sprintf("%s IN (%s)", name, strings.Join(texts, ", ")))}
 }
 
-// mirror turns whole numbers round between the extremes of the sample, and those outside of them too.
+// mirror reflects whole numbers between the extremes of the sample, and also numbers outside them.
 func (w *writer) mirror() []string {
 	low, ok := w.extreme(-1)
 	high, fits := w.extreme(1)
@@ -447,7 +446,7 @@ func (w *writer) mirror() []string {
 	return []string{w.update(fmt.Sprintf("%s + %s - %s", low, high, name), fmt.Sprintf("typeof(%s) = 'integer'", name))}
 }
 
-// leaveOut removes the value of a row that a result comes from.
+// leaveOut removes the value of a row that produces a result.
 func (w *writer) leaveOut() []string {
 	var list []string
 	for _, b := range w.behind {
@@ -458,8 +457,8 @@ func (w *writer) leaveOut() []string {
 	return list
 }
 
-// renew puts new values in the place of all, one for one: where every value of the column is a right answer, only these
-// are others.
+// renew replaces all values with new ones, one for one: if every value of the column is a right answer, only new
+// values change the answer.
 func (w *writer) renew() []string {
 	if w.sample.total > wholeTable {
 		return nil
@@ -488,7 +487,7 @@ func (w *writer) extreme(sign int64) (string, bool) {
 	return strconv.FormatInt(best, 10), found
 }
 
-// spread puts every n-th before the others, so that all sources of a list come early, and bounds it.
+// spread moves every n-th entry to the front, so that all sources of a list come early, and bounds the list.
 func spread(list []string, n int) []string {
 	var ordered []string
 	for start := range n {

@@ -19,21 +19,21 @@ import (
 // Bounds of the calls that a check makes with each tool, on either world.
 const (
 	maxOwn     = 4 // with the request's literals
-	drawnCalls = 3 // with values drawn from the database and from outside of it
+	drawnCalls = 3 // with values drawn from the database and with others
 	domainSize = 64
 )
 
-// Check executes a choice's certificate again and says what does not hold, "" where all does. No tool of the toolkit is
-// one of the plans' or returns the answer in one call with the request's literals.
+// Check verifies a choice's certificate and returns what is wrong, "" if nothing. No tool of the toolkit may belong
+// to the plans or return the answer in one call with the request's literals.
 //
 // With a twin: its statements change one column and nothing else (the copy's authorizer refuses all else), the column
-// is in no key and in no index, what SQLite's checks say of the table is what they said before, no tool of the toolkit
-// reads the column, by the authorizer's account, and the right answer there is the twin's, and is another than the
-// task's. Then, whatever that account is worth, every tool is called on both worlds, with the request's literals and
-// with drawn values: each answers the same, byte for byte.
+// is in no key and no index, SQLite's checks report the same about the table as before, no tool of the toolkit reads
+// the column according to the authorizer, and the right answer there is the twin's and differs from the task's. Then,
+// independently of the authorizer, Check calls every tool on both worlds, with the request's literals and with drawn
+// values: each call must return the same bytes.
 //
-// Without one: a search of the toolkit finds nothing, in as many calls. The error is Seatrial's own failure, or a
-// [database.LimitError] where a statement runs into its time limit.
+// Without a twin: a search of the toolkit finds nothing, in as many calls. The error is Seatrial's own failure, or a
+// [database.LimitError] if a statement exceeds its time limit.
 func (f *Finder) Check(ctx context.Context, task *task.Task, query *sqlast.Query, c *Choice) (string, error) {
 	k := f.kits[task.Style]
 	if k == nil {
@@ -145,7 +145,7 @@ func (f *Finder) resolve(t *suite.Twin, task *task.Task) (at column, reason stri
 	return at, fmt.Sprintf("there is no column %s", t.Column)
 }
 
-// checkChanged checks what must hold on the twin, while the copy is that.
+// checkChanged checks what must be true of the twin, while the copy is changed.
 func (f *Finder) checkChanged(
 	ctx context.Context, k *kit, t *task.Task, query *sqlast.Query, c *Choice, at column, sound []string,
 ) (string, error) {
@@ -189,11 +189,11 @@ func (f *Finder) checkChanged(
 	return "", nil
 }
 
-// seenKey names a call of a style's tool on the published database.
+// seenKey identifies a call to a style's tool on the published database.
 type seenKey struct{ style, tool, arguments string }
 
-// tells makes calls on both worlds and names the first that is not answered the same, byte for byte. What calls show on
-// the published database is remembered, as a hash.
+// tells makes calls on both worlds and names the first whose results differ, byte for byte. It caches the results of
+// the published database as hashes.
 func (f *Finder) tells(ctx context.Context, k *kit, t *tool, calls []json.RawMessage) (string, error) {
 	var fresh []json.RawMessage
 	for _, arguments := range calls {
@@ -220,7 +220,7 @@ func (f *Finder) tells(ctx context.Context, k *kit, t *tool, calls []json.RawMes
 	return "", nil
 }
 
-// play makes calls to one tool on a world and returns a hash of what an agent sees of each, but for its label.
+// play makes calls to one tool on a world and returns a hash of what an agent sees of each, without its label.
 func (f *Finder) play(
 	ctx context.Context, k *kit, w environment.World, name string, calls []json.RawMessage,
 ) ([][sha256.Size]byte, error) {
@@ -254,7 +254,7 @@ func (f *Finder) play(
 	return seen, nil
 }
 
-// calls lists arguments for a tool: the literals of the request, and drawn values.
+// calls lists arguments for a tool: literals of the request, and drawn values.
 func (f *Finder) calls(ctx context.Context, tk *task.Task, t *tool) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	add := func(arguments map[string]any) error {
@@ -321,7 +321,7 @@ func (f *Finder) drawn(ctx context.Context, t *tool, draw *rand.Rand) (map[strin
 	return arguments, nil
 }
 
-// domain lists values of a column of the published database, none where there is no such column.
+// domain lists values of a column of the published database, or none if there is no such column.
 func (f *Finder) domain(ctx context.Context, table, name string) ([]task.Value, error) {
 	t := f.schema.Table(table)
 	if t == nil || t.Column(name) < 0 {
@@ -346,7 +346,7 @@ var outside = map[string][]any{
 	task.TypeAny:     {"x", int64(1), 2.5},
 }
 
-// drawValue draws a value that an argument of the type takes: three times in four one of the domain, if it has one.
+// drawValue draws a value of the argument's type: three times in four from the domain, if there is one.
 func drawValue(kind string, domain []task.Value, draw *rand.Rand) any {
 	if len(domain) > 0 && draw.IntN(4) > 0 {
 		switch v := domain[draw.IntN(len(domain))].(type) {
@@ -371,8 +371,7 @@ func drawValue(kind string, domain []task.Value, draw *rand.Rand) any {
 	return list[draw.IntN(len(list))]
 }
 
-// near returns a text, or now and then one with a letter too many, which a tool may answer with the nearest value it
-// knows.
+// near returns a text, sometimes with an extra letter; a tool may answer that with the nearest value it knows.
 func near(text string, draw *rand.Rand) string {
 	if draw.IntN(4) == 0 {
 		text += "e"

@@ -13,12 +13,12 @@ import (
 // Bounds of the right answers on a twin.
 const (
 	maxAlternatives = 64  // as many as published tasks may have
-	leastRows       = 100 // so many rows an answer may have however few the published one has
+	leastRows       = 100 // rows that an answer may always have, however few the published one has
 )
 
-// goldOf returns the right answer of a query on the copy as it is now, nil if it cannot be told: where it
-// fails, is empty or NULL, has too many rows, or depends on the order in which rows are visited in a way that leaves
-// more than a few answers.
+// goldOf returns the right answer of a query on the copy as it is now. It returns nil if there is no usable one: the
+// query fails, its result is empty, NULL or too long, or it has too many right answers because they depend on the
+// order in which rows are visited.
 func (f *Finder) goldOf(ctx context.Context, query *sqlast.Query, published *task.Gold) (*task.Gold, error) {
 	answers := published.Answers()
 	if len(answers) == 0 {
@@ -44,7 +44,7 @@ func (f *Finder) goldOf(ctx context.Context, query *sqlast.Query, published *tas
 	gold.Blocks, err = witness.Blocks(ctx, f.copy, query, r)
 	var hidden *witness.KeysError
 	if errors.As(err, &hidden) {
-		return nil, nil // every order would have to count as the only one, and no shuffled copy is at hand to say so
+		return nil, nil // no shuffled copy is available to show that the order does not matter
 	}
 	if err != nil {
 		return nil, unjudged(err)
@@ -55,7 +55,7 @@ func (f *Finder) goldOf(ctx context.Context, query *sqlast.Query, published *tas
 	return &gold, nil
 }
 
-// oneOf lists the right answers of a query whose own result is one of several.
+// oneOf lists the right answers of a query that has several.
 func (f *Finder) oneOf(ctx context.Context, query *sqlast.Query, own task.Gold) (*task.Gold, error) {
 	set, err := witness.RightResults(ctx, f.copy, query)
 	if err != nil || set == nil {
@@ -87,7 +87,7 @@ func (f *Finder) oneOf(ctx context.Context, query *sqlast.Query, own task.Gold) 
 	return &all, nil
 }
 
-// isEmpty reports whether a result has no value but NULL.
+// isEmpty reports whether a result has no value other than NULL.
 func isEmpty(r *task.Result) bool {
 	for _, row := range r.Rows {
 		for _, v := range row {
@@ -99,7 +99,7 @@ func isEmpty(r *task.Result) bool {
 	return true
 }
 
-// apart reports whether no right answer of one gold is accepted by the other, in whatever form it is given.
+// apart reports whether neither gold accepts a right answer of the other, in any form.
 func apart(a, b *task.Gold) bool { return rejects(a, b) && rejects(b, a) }
 
 func rejects(judge, by *task.Gold) bool {
@@ -118,15 +118,15 @@ func rejects(judge, by *task.Gold) bool {
 	return true
 }
 
-// judged reports whether an error is SQLite's or the row limit's judgement of a statement. Time limits and Seatrial's
-// own failures are none.
+// judged reports whether an error is SQLite's verdict on a statement, or the row limit. Time limits and Seatrial's
+// own failures are not.
 func judged(err error) bool {
 	var limit *database.LimitError
 	var refused *database.QueryError
 	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
 }
 
-// unjudged passes on what is no judgement.
+// unjudged returns nil for a verdict on a statement, and any other error as it is.
 func unjudged(err error) error {
 	if judged(err) {
 		return nil

@@ -2,5 +2,5 @@
 
 package twin_test
 
-// underRace says that the race detector is at work.
+// underRace says that the race detector is enabled.
 const underRace = false

@@ -9,26 +9,26 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Rival is a tool that an expanded toolkit shows beside those of a task's plans. No single call to it, with literals of
-// the request, returns the right answer.
+// Rival is a tool that an expanded toolkit shows beside those of a task's plans. No single call to it, with literals
+// of the request, returns the right answer.
 type Rival struct {
 	Tool       *task.Tool
-	Similarity float64 // to the most similar tool of the plans; 0 of a made one
-	Made       bool    // for the task, and related by what it is made of
+	Similarity float64 // to the most similar tool of the plans; 0 for a made one
+	Made       bool    // for the task, and related by construction
 }
 
-// Rivals are what expands a toolkit.
+// Rivals are the tools that expand a toolkit.
 type Rivals struct {
 	Gold   []string // the tools of the task's plans, in the suite's order
 	Added  []Rival  // the most similar first, made ones last
 	Needed int      // how many had to be made
 }
 
-// Related chooses n tools that are related to those of a task's plans, each of which in turn brings its most similar
-// one (Robustness of Agentic Function Calling §2.2). Where the database has too few of at least the measure's
-// similarity, as many as are missing come from makes, which returns tools made for the task in the order in which they
-// are to be tried; nil makes none. Tools that can give the right answer in one call are skipped. Where there are too
-// few still, nothing is chosen, and the rivals say how many had to be made. Errors are those of [Finder.Find].
+// Related chooses n tools related to those of a task's plans; each of the latter in turn selects its most similar one
+// (Robustness of Agentic Function Calling §2.2). If the database has too few tools of at least the measure's
+// similarity, the missing ones come from makes, which returns tools made for the task in the order of trial; nil
+// makes none. It skips tools that can return the right answer in one call. If there are still too few, it chooses
+// nothing, and the rivals say how many had to be made. Errors are those of [Finder.Find].
 func (f *Finder) Related(
 	ctx context.Context, task *task.Task, n int, makes func() ([]*task.Tool, error),
 ) (*Rivals, *Refusal, error) {
@@ -86,8 +86,8 @@ func (f *Finder) addMade(
 	return nil
 }
 
-// Unrelated chooses n tools of low similarity: drawn from the least similar third of the database's, or from twice as
-// many as are asked for where these are more, and none of them related. It is the control of [Finder.Related]: a
+// Unrelated chooses n tools of low similarity, none of them related. It draws them from the least similar third of
+// the database's tools, or from the least similar 2n if that is more. It is the control of [Finder.Related]: a
 // toolkit of the same size.
 func (f *Finder) Unrelated(ctx context.Context, task *task.Task, n int) (*Rivals, *Refusal, error) {
 	k, refusal, err := f.kitOf(task)

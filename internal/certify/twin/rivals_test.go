@@ -10,8 +10,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// measured is a finder over the garden's tools and more, by a measure that a table states: the similarity of a name to
-// the gold tool.
+// measured returns a finder over the garden's tools and more, with a measure from a table: the similarity of a name
+// to the gold tool.
 func measured(t *testing.T, near map[string]float64, more ...*task.Tool) *fixture {
 	t.Helper()
 	x := newFixture(t, garden, nil)
@@ -55,9 +55,8 @@ func rivalNames(r *Rivals) string {
 	return strings.Join(names, " ")
 }
 
-// TestRelated plants tools that give the answer by other means, among those of the database and among those made: none
-// is chosen, however similar it is. What the database has of related ones comes first, the most similar before the
-// others.
+// TestRelated plants tools that return the answer by other means, among the database's tools and among the made ones:
+// none is chosen, however similar it is. The database's related tools come first, most similar first.
 func TestRelated(t *testing.T) {
 	plain := newFixture(t, garden, nil)
 	same := like(plain, "origin_of", "same_origin", "SELECT max(origin) AS origin FROM plant WHERE name = ?1")
@@ -126,7 +125,7 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// TestUnrelated draws from the least similar tools: never a related one, one of the plans, or one that gives the
+// TestUnrelated draws from the least similar tools: never a related one, one of the plans, or one that returns the
 // answer.
 func TestUnrelated(t *testing.T) {
 	near := map[string]float64{
@@ -179,12 +178,12 @@ func TestUnrelated(t *testing.T) {
 	}
 }
 
-// TestReplace lets each tool of a plan give way to its own: the most similar of those that leave the twin's column
-// unread and do not give the answer. The rest is drawn, and the certificate is that of every hopeless toolkit.
+// TestReplace replaces each tool of a plan with the most similar one that neither reads the twin's column nor returns
+// the answer. The rest is drawn, and the certificate is that of every hopeless toolkit.
 func TestReplace(t *testing.T) {
 	near := map[string]float64{
-		"origin_of plants_of_origin": 0.9, // which reads what the answer is made of
-		"origin_of same_origin":      0.8, // which gives the answer
+		"origin_of plants_of_origin": 0.9, // reads what produces the answer
+		"origin_of same_origin":      0.8, // returns the answer
 		"origin_of heights":          0.7, "origin_of houses": 0.6,
 		"area_of heights": 0.8, "area_of colours": 0.5,
 	}
@@ -237,7 +236,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestLexiconTakesStrangers measures tools that were not prepared: like themselves, and less like others.
+// TestLexiconTakesStrangers compares tools that were not prepared: equal to themselves, and less similar to others.
 func TestLexiconTakesStrangers(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	k := x.kits[task.StyleFunc]

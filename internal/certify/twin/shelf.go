@@ -12,19 +12,19 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// Equivalent is from which similarity of their signatures (name, description, parameters) on two tools count as one
+// Equivalent is the similarity of signatures (name, description, parameters) from which two tools count as one
 // (Robustness of Agentic Function Calling, appendix 7.3; there by embeddings).
 const Equivalent = 0.8
 
-// Reasons for which nothing is chosen from a shelf.
+// Reasons for choosing nothing from a shelf.
 const (
-	// ReasonNothingNeeded is that of a request that no tool serves.
+	// ReasonNothingNeeded: no tool serves the request.
 	ReasonNothingNeeded = "no_needed_tool"
 	reasonNoSubstitute  = "no_substitute"
 	reasonOtherServes   = "other_tool_serves"
 )
 
-// ShelfRefusals explains why nothing is chosen for a task whose tools cannot be run, beside those of [Refusals].
+// ShelfRefusals explains why nothing is chosen for a task whose tools cannot be run, in addition to [Refusals].
 func ShelfRefusals() map[string]string {
 	return map[string]string{
 		ReasonNothingNeeded: "no tool serves the request: there is nothing to replace, and nothing to be related to",
@@ -33,18 +33,18 @@ func ShelfRefusals() map[string]string {
 	}
 }
 
-// Shelf is the tools of one corpus whose tools cannot be run, each name once, with how similar they are. It is safe for
+// Shelf is the tools of a corpus whose tools cannot be run, each name once, with their similarities. It is safe for
 // concurrent use.
 type Shelf struct {
 	measure Measure
 	tools   []*task.Tool              // in the order of their names
-	same    map[*task.Tool]*task.Tool // the first one of the same signature
+	same    map[*task.Tool]*task.Tool // the first one with the same signature
 	compare func(a, b *task.Tool) float64
 
 	subjects map[*task.Tool]subject
 }
 
-// NewShelf makes a shelf. Of tools that share a name the first counts, the others are compared with.
+// NewShelf creates a shelf. Of tools with the same name it keeps the first; later ones are only compared.
 func NewShelf(ctx context.Context, measure Measure, tools []*task.Tool) (*Shelf, error) {
 	s := &Shelf{measure: measure, same: make(map[*task.Tool]*task.Tool, len(tools)), subjects: map[*task.Tool]subject{}}
 	taken, signatures := map[string]bool{}, map[string]*task.Tool{}
@@ -72,20 +72,20 @@ func NewShelf(ctx context.Context, measure Measure, tools []*task.Tool) (*Shelf,
 	return s, err
 }
 
-// Similarity says how similar two tools are, from 0 to 1.
+// Similarity returns how similar two tools are, from 0 to 1.
 func (s *Shelf) Similarity(a, b *task.Tool) float64 { return s.compare(s.known(a), s.known(b)) }
 
-// known returns the tool of the same signature that was made ready, or the tool itself.
+// known returns the prepared tool with the same signature, or the tool itself.
 func (s *Shelf) known(t *task.Tool) *task.Tool { return cmp.Or(s.same[t], t) }
 
-// Need is a tool that serves a request, with the arguments of a right call, as far as they are known.
+// Need is a tool that serves a request, with the arguments of a right call as far as they are known.
 type Need struct {
 	Tool      *task.Tool
 	Arguments []string
 }
 
-// Takes reports whether a tool could be called as a needed one is: it has every argument that is given, of whatever
-// type, and requires no other. Where nothing is given, the arguments that the needed tool requires count.
+// Takes reports whether a tool could be called as the needed one is: it has every given argument, of any type, and
+// requires no other. If no arguments are given, those that the needed tool requires count.
 func (n *Need) Takes(t *task.Tool) bool {
 	given := n.Arguments
 	if len(given) == 0 && n.Tool.Parameters != nil {
@@ -98,8 +98,8 @@ func (n *Need) Takes(t *task.Tool) bool {
 		!slices.ContainsFunc(t.Parameters.Required, func(name string) bool { return !slices.Contains(given, name) })
 }
 
-// about reports whether a tool may be about the same thing as another: each word of meaning in the name of the one
-// stands in the name or the description of the other. A wider tool counts, and a narrower one.
+// about reports whether two tools may have the same subject: each content word in the name of one occurs in the name
+// or the description of the other. A wider or narrower tool counts too.
 func about(a, b subject) bool {
 	within := func(a, b subject) bool {
 		for w := range a.name {
@@ -112,14 +112,14 @@ func about(a, b subject) bool {
 	return within(a, b) || within(b, a)
 }
 
-// subject is what a tool is about: the words of meaning of its name, and those of name and description.
+// subject is what a tool is about: the content words of its name, and those of its name and description.
 type subject struct{ name, words map[string]bool }
 
 func subjectOf(t *task.Tool) subject {
 	return subject{name: meaningful(t.Name), words: english.ContentWords(parted(t.Name) + " " + t.Description)}
 }
 
-// subjectOf returns that of a tool, which is read once for those that were made ready.
+// subjectOf returns the subject of a tool; those of prepared tools are cached.
 func (s *Shelf) subjectOf(t *task.Tool) subject {
 	if known, ready := s.subjects[s.known(t)]; ready {
 		return known
@@ -127,7 +127,7 @@ func (s *Shelf) subjectOf(t *task.Tool) subject {
 	return subjectOf(t)
 }
 
-// verbs say what is done to a thing, not which thing it is.
+// verbs name actions, not subjects.
 var verbs = english.ContentWords("calculate compute determine estimate fetch retrieve search lookup generate " +
 	"create convert check analyze " +
 	"math geometry calc info information detail details data api list query update add set")
@@ -140,7 +140,7 @@ func meaningful(name string) map[string]bool {
 	return words
 }
 
-// parted parts a name into words: camel case, dots and dashes.
+// parted splits a name into words: camel case, dots and dashes.
 func parted(name string) string {
 	var b strings.Builder
 	before := ' '
@@ -157,14 +157,14 @@ func parted(name string) string {
 	return b.String()
 }
 
-// Serves reports whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the
-// same thing, or one that can be called as it is.
+// Serves reports whether a tool may be as good as a needed one: it has the same name, nearly the same signature or
+// the same subject, or can be called as it is.
 func (s *Shelf) Serves(t *task.Tool, n *Need) bool {
 	return SameName(t.Name, n.Tool.Name) || n.Takes(t) || about(s.subjectOf(t), s.subjectOf(n.Tool)) ||
 		s.Similarity(t, n.Tool) >= Equivalent
 }
 
-// SameName compares names without case and signs.
+// SameName compares names without case and punctuation.
 func SameName(a, b string) bool { return plainName(a) == plainName(b) }
 
 func plainName(s string) string {
@@ -176,14 +176,14 @@ func plainName(s string) string {
 	}, strings.ToLower(s))
 }
 
-// Substituted are the tools of a task with others in the places of those that are needed.
+// Substituted is the tools of a task with the needed ones replaced.
 type Substituted struct {
 	Replaced []Replacement
 	By       []*task.Tool // in the order of Replaced
 	Toolkit  []string
 }
 
-// near lists the tools of the shelf by their similarity to the nearest of some.
+// near lists the tools of the shelf by their similarity to the nearest needed tool.
 func (s *Shelf) near(needs []Need) (list []*task.Tool, best map[*task.Tool]float64) {
 	best = make(map[*task.Tool]float64, len(s.tools))
 	for _, t := range s.tools {
@@ -196,16 +196,16 @@ func (s *Shelf) near(needs []Need) (list []*task.Tool, best map[*task.Tool]float
 	return list, best
 }
 
-// free reports whether a tool may be shown beside others and serves none of the needs.
+// free reports whether a tool may be shown beside others and serves no need.
 func (s *Shelf) free(t *task.Tool, shown []*task.Tool, needs []Need) bool {
 	return !slices.ContainsFunc(shown, func(o *task.Tool) bool { return SameName(o.Name, t.Name) }) &&
 		!slices.ContainsFunc(needs, func(n Need) bool { return s.Serves(t, &n) })
 }
 
-// Substitute lets each needed tool of a task give way to its own most similar one of the shelf that serves none of the
-// needs (Incomplete Conditions, "Replacement of Relevant API"). The exclusion rules of its supplementary material
-// decide: nothing is chosen where a tool that stays may be as good as a needed one, or where no other tool is like one
-// at all.
+// Substitute replaces each needed tool of a task with the most similar tool of the shelf that serves no need
+// (Incomplete Conditions, "Replacement of Relevant API"). It follows the exclusion rules of the supplementary
+// material: it chooses nothing if a tool that stays may be as good as a needed one, or if no other tool is similar to
+// one.
 func (s *Shelf) Substitute(shown []*task.Tool, needs []Need) (*Substituted, *Refusal) {
 	if len(needs) == 0 {
 		return nil, &Refusal{ReasonNothingNeeded, ShelfRefusals()[ReasonNothingNeeded]}
@@ -242,9 +242,9 @@ func (s *Shelf) Substitute(shown []*task.Tool, needs []Need) (*Substituted, *Ref
 	return made, nil
 }
 
-// Beside chooses n tools to be shown beside those of a task: the most similar to the needed ones, and with far
-// those drawn from the least similar third. None may be as good as a needed tool or as one that is chosen already.
-// Order returns the order in which those of equal rank are taken.
+// Beside chooses n tools to show beside those of a task: the most similar to the needed ones or, with far, tools
+// drawn from the least similar third. None may be as good as a needed tool or an already chosen one. Order returns
+// the order of tools with equal rank.
 func (s *Shelf) Beside(
 	shown []*task.Tool, needs []Need, n int, far bool, order func(name string) string,
 ) ([]Rival, *Refusal) {

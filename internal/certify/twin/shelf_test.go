@@ -17,8 +17,8 @@ func shelved(name, description string, required ...string) *task.Tool {
 	return t
 }
 
-// TestShelf replaces and adds tools of a small shelf: what has the name, the arguments, the subject or nearly the words
-// of a needed tool never stands in its place, and the most similar of the others does.
+// TestShelf replaces and adds tools of a small shelf. A tool with the name, the arguments, the subject or nearly the
+// words of a needed tool never replaces it; the most similar of the others does.
 func TestShelf(t *testing.T) {
 	needed := shelved("harbour.tide_level", "Gets the level of the tide in a harbour at an hour.", "harbour", "hour")
 	tools := []*task.Tool{

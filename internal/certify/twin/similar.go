@@ -13,18 +13,18 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// Measure is a way of saying how similar tools are: [Lexical] or [ByMeaning].
+// Measure is a similarity of tools: [Lexical] or [ByMeaning].
 type Measure struct {
 	Name string // as a suite's settings record it
-	// Related is from where on tools are related: near enough to be taken for one another.
+	// Related is the similarity from which tools are related: an agent may confuse them.
 	Related float64
-	// Compare prepares the tools of one database and style. The function that it returns says how similar two tools are,
-	// from 0 to 1: it is symmetric and depends on specifications alone.
+	// Compare prepares the tools of one database and style. It returns a function that computes how similar two tools
+	// are, from 0 to 1: it is symmetric and depends on the specifications alone.
 	Compare func(ctx context.Context, tools []*task.Tool) (func(a, b *task.Tool) float64, error)
 }
 
-// Lexical measures by the cosine of the words of names, descriptions, parameters and results, each word weighted by how
-// few of the tools prepared have it.
+// Lexical is the cosine of the words in names, descriptions, parameters and results. A word weighs more the fewer
+// prepared tools have it.
 var Lexical = Measure{
 	Name: "lexical", Related: 0.4,
 	Compare: func(_ context.Context, tools []*task.Tool) (func(a, b *task.Tool) float64, error) {
@@ -33,8 +33,8 @@ var Lexical = Measure{
 	},
 }
 
-// ByMeaning measures by the cosine of vectors of names, descriptions, parameters and results, seen from the mean of the
-// tools prepared; what points apart is not similar at all. A tool that was not prepared is similar to none.
+// ByMeaning is the cosine of vectors of names, descriptions, parameters and results, relative to the mean of the
+// prepared tools; negative values count as 0. A tool that was not prepared is similar to no other.
 func ByMeaning(vectors *embedding.Vectors) Measure {
 	return Measure{
 		Name: "embeddings " + vectors.Name(), Related: 0.4,
@@ -60,7 +60,7 @@ func ByMeaning(vectors *embedding.Vectors) Measure {
 	}
 }
 
-// Texts writes what [ByMeaning] compares of tools.
+// Texts returns the texts of tools that [ByMeaning] compares.
 func Texts(tools []*task.Tool) []string {
 	texts := make([]string, len(tools))
 	for i, t := range tools {
@@ -69,7 +69,7 @@ func Texts(tools []*task.Tool) []string {
 	return texts
 }
 
-// textOf writes what a tool's specification says as one text.
+// textOf writes a tool's specification as one text.
 func textOf(t *task.Tool) string {
 	var b strings.Builder
 	b.WriteString(t.Name + ": " + t.Description)
@@ -81,7 +81,7 @@ func textOf(t *task.Tool) string {
 	return b.String()
 }
 
-// eachText returns what is said of a tool's parameters and results.
+// eachText passes every text about a tool's parameters and results to say.
 func eachText(t *task.Tool, say func(string)) {
 	var walk func(s *task.Schema)
 	walk = func(s *task.Schema) {
@@ -99,19 +99,19 @@ func eachText(t *task.Tool, say func(string)) {
 	walk(t.Returns)
 }
 
-// document is the words of a tool's specification with their weights, in the words' order, as a vector of length 1.
+// document is the words of a tool's specification with their weights, in word order, as a vector of length 1.
 type document []term
 
 type term struct {
-	word   int // its number in the order of the words of all tools
+	word   int // its index in the order of all tools' words
 	weight float64
 }
 
 // lexicon is the words of the tools of one database and style.
 type lexicon struct {
 	tools     int
-	having    map[string]int // how many tools have a word
-	numbers   map[string]int // of words, in their order
+	having    map[string]int // number of tools with a word
+	numbers   map[string]int // of words, in word order
 	documents map[*task.Tool]document
 }
 
@@ -134,7 +134,7 @@ func newLexicon(tools []*task.Tool) *lexicon {
 	return l
 }
 
-// document weighs words. One that no tool of the lexicon has counts for the length alone, as if one had it.
+// document weighs words. A word that no tool of the lexicon has adds only to the length, as if one tool had it.
 func (l *lexicon) document(counts map[string]int) document {
 	var d document
 	sum := 0.0
@@ -189,9 +189,9 @@ func wordsOf(t *task.Tool) map[string]int {
 	return counts
 }
 
-// ranking is tools by their similarity to each of some others.
+// ranking is tools by their similarity to each of several targets.
 type ranking struct {
-	lists [][]*tool // one for each of the others: the most similar first, ties in the suite's order
+	lists [][]*tool // one for each target: most similar first, ties in the suite's order
 	near  []map[*tool]float64
 	best  map[*tool]float64
 }
@@ -211,7 +211,7 @@ func (k *kit) rank(gold, left []*tool) *ranking {
 	return r
 }
 
-// pick takes tools that fit, at most size: in each round, each list contributes its first tool that is not taken.
+// pick takes at most size tools that fit: in each round, each list contributes its first tool not yet taken.
 func (r *ranking) pick(size int, fits func(*tool) bool) []*tool {
 	var picked []*tool
 	taken := map[*tool]bool{}
@@ -231,7 +231,7 @@ func (r *ranking) pick(size int, fits func(*tool) bool) []*tool {
 	return picked
 }
 
-// score says how similar tools are in all: more of them count more.
+// score rates a set of tools by their total similarity.
 func (r *ranking) score(tools []*tool) float64 {
 	sum := 0.0
 	for _, t := range tools {

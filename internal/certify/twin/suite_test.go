@@ -26,7 +26,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// size is how many wrong tools a toolkit is asked to hold (Hell or High Water shows as many in its closed worlds).
+// size is the number of wrong tools in a toolkit (Hell or High Water shows as many in its closed worlds).
 const size = 9
 
 // scratch holds the suites that the tests build.
@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// demo is the demo corpus as a suite, under the race detector a part of it, whose figures mean nothing. Few neighbours
-// do: nothing here depends on what they can tell.
+// demo is the demo corpus as a suite; under the race detector a part of it, whose figures mean nothing. A few
+// neighbours suffice: nothing here depends on which mutants they kill.
 var demo = sync.OnceValues(func() (*suite.Suite, error) { return made("demo", "") })
 
 func made(source, split string) (*suite.Suite, error) {
@@ -120,7 +120,7 @@ func (s *shelf) query(t testing.TB, task *task.Task) *sqlast.Query {
 	return q
 }
 
-// nothingFound is a search that finds nothing.
+// nothingFound is a search without a result.
 func nothingFound(_ context.Context, _ *task.Task, tools []*task.Tool) ([]string, int, error) {
 	return nil, len(tools), nil
 }
@@ -165,11 +165,11 @@ func shelves(t testing.TB, s *suite.Suite, search twin.Search) []*shelf {
 	return list
 }
 
-// outcomes counts what was found for the tasks of a style.
+// outcomes counts the results for the tasks of a style.
 type outcomes struct{ tasks, twins, small, bounded int }
 
-// TestDemo finds a toolkit for every task of the demo corpus, nine tools each, by a twin for four in five, and executes
-// every certificate again. Another finder finds the same, byte for byte.
+// TestDemo finds a toolkit of nine tools for every task of the demo corpus, four in five by a twin, and verifies
+// every certificate. A second finder finds the same, byte for byte.
 func TestDemo(t *testing.T) {
 	s := demoSuite(t)
 	again := shelves(t, s, nothingFound)
@@ -211,7 +211,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// check finds a task's toolkit, counts it, and checks one of so many.
+// check finds a task's toolkit, counts it, and verifies a sample of the certificates.
 func check(t *testing.T, b *shelf, task *task.Task, found map[string]*outcomes, thin int) *twin.Choice {
 	t.Helper()
 	o := found[task.Style]
@@ -255,7 +255,7 @@ func check(t *testing.T, b *shelf, task *task.Task, found map[string]*outcomes, 
 	return c
 }
 
-// TestSpider does the same for Spider's development questions, whose databases are untidier.
+// TestSpider does the same for Spider's development questions, whose databases are less tidy.
 func TestSpider(t *testing.T) {
 	found := map[string]*outcomes{}
 	worlds, calls := 0, 0
@@ -281,8 +281,8 @@ func TestSpider(t *testing.T) {
 	}
 }
 
-// TestTwinsCannotBeTold makes twins of the demo corpus as files, by SQLite's own driver, and calls every remaining tool
-// with arguments of all sorts on both files.
+// TestTwinsCannotBeTold writes twins of the demo corpus to files with SQLite's own driver, and calls every remaining
+// tool with varied arguments on both files.
 func TestTwinsCannotBeTold(t *testing.T) {
 	s := demoSuite(t)
 	worlds, calls := 0, 0
@@ -307,9 +307,9 @@ func TestTwinsCannotBeTold(t *testing.T) {
 	}
 }
 
-// compare makes the twin of a choice as a file, with nothing of this project's, and holds it against the published
-// file: all tables are the same but for the one column, the query gives the twin's gold and no right answer of the
-// task, and no tool of the toolkit answers differently. It gives the number of calls that were answered with rows.
+// compare writes the twin of a choice to a file, without code of this project, and compares it with the published
+// file: all tables are the same but for the one column, the query returns the twin's gold and no right answer of the
+// task, and every tool of the toolkit returns the same. It returns the number of calls that returned rows.
 func compare(t *testing.T, b *shelf, tk *task.Task, c *twin.Choice) int {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "twin.sqlite")
@@ -433,8 +433,8 @@ func play(t *testing.T, kit *environment.Toolkit, w environment.World, turn task
 	return seen
 }
 
-// anyArguments draws arguments: mostly of the declared type, from any column of the database or from outside of it,
-// with spoilt spellings that the environment answers with near values; some left out.
+// anyArguments draws arguments: mostly of the declared type, from any column of the database or from outside it, with
+// misspelled values that the environment answers with near ones; some are left out.
 func anyArguments(t *testing.T, b *shelf, tool *task.Tool, draw *rand.Rand) json.RawMessage {
 	t.Helper()
 	value := func(of *task.Binding) any {
@@ -496,7 +496,7 @@ func anyArguments(t *testing.T, b *shelf, tool *task.Tool, draw *rand.Rand) json
 	return text
 }
 
-// BenchmarkFind finds the toolkits and twins of the demo corpus; what a finder knows is made anew for each round.
+// BenchmarkFind finds the toolkits and twins of the demo corpus, with a new finder for each round.
 func BenchmarkFind(b *testing.B) {
 	s := demoSuite(b)
 	tasks := 0
@@ -514,7 +514,7 @@ func BenchmarkFind(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(tasks), "µs/task")
 }
 
-// BenchmarkCheck executes their certificates again.
+// BenchmarkCheck verifies their certificates.
 func BenchmarkCheck(b *testing.B) {
 	s := demoSuite(b)
 	list := shelves(b, s, nothingFound)

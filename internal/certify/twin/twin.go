@@ -1,9 +1,9 @@
-// Package twin chooses toolkits by looking into the database: those of hopeless instances, of which it proves that
-// nothing in them can be known, and those that related or unrelated tools expand. In hopeless ones the tools left are
-// the most similar ones that do not read one column of the right answer; a twin of the database, in which only values
-// of that column differ, returns the same results for any arguments and gives the question another answer (Hell or High
-// Water §5, whose closed worlds hold wrong tools alone, has no such proof). It must never know agents, conditions or
-// how tools were made, and a time limit never decides what it finds.
+// Package twin chooses toolkits by examining the database: those of hopeless instances, where it proves that the
+// answer cannot be known, and those expanded with related or unrelated tools. A hopeless toolkit has the most similar
+// tools that do not read one column of the right answer. A twin of the database, which differs only in values of that
+// column, returns the same results for any arguments but has another right answer (the closed worlds of Hell or High
+// Water §5 contain only wrong tools, without such a proof). It must never know agents, conditions or how tools were
+// made, and a time limit never decides what it finds.
 package twin
 
 import (
@@ -21,38 +21,38 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Minimum is the least number of tools in a toolkit of wrong tools: with fewer there is nothing to be misled
-// by. Databases whose remaining tools are fewer than asked for, and not fewer than this, show all that remain.
+// Minimum is the least number of tools in a toolkit of wrong tools: fewer would mislead no agent. If a database has
+// fewer tools left than requested, but at least this many, all of them are shown.
 const Minimum = 3
 
-// maxRounds bounds how often tools through which a search reached the answer give way to others.
+// maxRounds bounds how often tools are replaced because a search reached the answer through them.
 const maxRounds = 8
 
-// Search looks for an answer of a task among tools, by all single calls and chains of two. It names the tools of a way
-// that it found, if any, and how many calls and chains it made.
+// Search looks for an answer of a task among tools, by all single calls and chains of two. It returns the tools of a
+// way that it found, if any, and the number of calls and chains it made.
 type Search func(
 	ctx context.Context, task *task.Task, tools []*task.Tool,
 ) (found []string, searched int, err error)
 
-// Config is what a database's hopeless instances are made of.
+// Config is what the hopeless instances of a database need.
 type Config struct {
 	Database string
 	World    *database.World // opened from the file of the suite
-	Tools    []*task.Tool    // of every style, in the suite's order; those of other databases are passed over
+	Tools    []*task.Tool    // of every style, in the suite's order; those of other databases are skipped
 	Seed     uint64
-	Search   Search  // nil: where no twin exists, a task is refused
+	Search   Search  // nil refuses a task without a twin
 	Measure  Measure // of similarity; the zero value is [Lexical]
 }
 
 // Choice is a toolkit from which the right answer cannot be known.
 type Choice struct {
-	Toolkit []string // the wrong tools that are left, in the suite's order
-	Gold    []string // the tools of the task's plans, in the suite's order: with them the clean pair's toolkit is whole
-	// Replaced says, of a toolkit in which each of the plans' tools gave way to its own, which one to which: in the order
-	// of Gold.
+	Toolkit []string // the remaining wrong tools, in the suite's order
+	Gold    []string // the tools of the task's plans, in the suite's order: they complete the clean pair's toolkit
+	// Replaced lists the substitute of each of the plans' tools, in the order of Gold, if the toolkit has such
+	// substitutes.
 	Replaced []Replacement
-	Twin     *suite.Twin // nil where the instance is bounded by a search
-	// Searched is how many calls and chains of calls found no way to the answer, where there is no twin.
+	Twin     *suite.Twin // nil if the instance is bounded by a search
+	// Searched is the number of calls and chains of calls that found no way to the answer, if there is no twin.
 	Searched int
 }
 
@@ -62,7 +62,7 @@ type Replacement struct {
 	Similarity float64
 }
 
-// Refusal says why no toolkit was chosen.
+// Refusal explains why no toolkit was chosen.
 type Refusal struct {
 	Reason  string // from the closed list of [Refusals]
 	Message string
@@ -92,7 +92,7 @@ func Refusals() map[string]string {
 	}
 }
 
-// Finder chooses toolkits and finds twins for the tasks of one database. It remembers what its tools read. It is not
+// Finder chooses toolkits and finds twins for the tasks of one database. It caches what its tools read. It is not
 // safe for concurrent use.
 type Finder struct {
 	config  Config
@@ -100,14 +100,14 @@ type Finder struct {
 	schema  *schema.Database
 	kits    map[string]*kit               // by style
 	queries map[string]*facts             // by SQL
-	cells   map[column]*cells             // what is known of a column's values
-	changes map[changeKey]*change         // nil where none was found
-	sound   map[string][]string           // what is wrong with a table as published
+	cells   map[column]*cells             // known values of a column
+	changes map[changeKey]*change         // nil if none was found
+	sound   map[string][]string           // defects of a table as published
 	domains map[column][]task.Value       // for drawn arguments
-	seen    map[seenKey][sha256.Size]byte // what calls show on the published database
+	seen    map[seenKey][sha256.Size]byte // results of calls on the published database
 }
 
-// column is a column of a table, both as the schema writes them.
+// column is a column of a table, both spelled as in the schema.
 type column = database.ColumnRead
 
 type changeKey struct {
@@ -123,22 +123,22 @@ type kit struct {
 	similar func(a, b *task.Tool) float64
 }
 
-// tool is a tool with what it reads and what is said of it.
+// tool is a tool with what it reads and what is known about it.
 type tool struct {
 	*task.Tool
 	place  int // in the suite's order
 	reads  map[column]bool
-	opaque bool // what it reads is decided by its arguments
+	opaque bool // its arguments decide what it reads
 }
 
-// facts is what is known of a query.
+// facts is what is known about a query.
 type facts struct {
-	columns []column // that it reads and that may change, in the order of their names
+	columns []column // columns that it reads and that may change, by name
 	behind  map[string][]int64
-	looked  bool // for the rows that its results come from
+	looked  bool // whether the rows that produce its results were looked up
 }
 
-// NewFinder copies the database into memory and lists what each of the tools' statements reads.
+// NewFinder copies the database into memory and lists what the statement of each tool reads.
 func NewFinder(ctx context.Context, c Config) (*Finder, error) {
 	if c.Measure.Compare == nil {
 		c.Measure = Lexical
@@ -165,7 +165,7 @@ func NewFinder(ctx context.Context, c Config) (*Finder, error) {
 // Close frees the copy. The world stays open.
 func (f *Finder) Close() { _ = f.copy.Close() } // in memory: nothing can be lost
 
-// equip makes the tools of each style ready.
+// equip prepares the tools of each style.
 func (f *Finder) equip(ctx context.Context) error {
 	byStyle := map[string][]*task.Tool{}
 	var styles []string
@@ -199,15 +199,15 @@ func (f *Finder) equip(ctx context.Context) error {
 	return nil
 }
 
-// closed reports whether what a tool of the style reads is fixed by its statement.
+// closed reports whether the statement of a tool in this style fixes what it reads.
 func closed(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
 
-// readsOf lists the columns of tables that show in what a tool returns: those that its statement reads, and those whose
-// values the environment names where an argument matches none of them.
+// readsOf lists the table columns that affect what a tool returns: those that its statement reads, and those whose
+// values the environment lists when an argument matches none.
 func (f *Finder) readsOf(ctx context.Context, t *task.Tool) (map[column]bool, bool, error) {
 	reads := map[column]bool{}
 	if t.Body == nil {
-		return reads, false, nil // it only says that it cannot be run
+		return reads, false, nil // it only reports that it cannot be run
 	}
 	if t.Body.Engine != task.EngineSQLite {
 		return nil, true, nil
@@ -233,16 +233,16 @@ func (f *Finder) readsOf(ctx context.Context, t *task.Tool) (map[column]bool, bo
 	return reads, false, nil
 }
 
-// Find chooses a toolkit in which a task is hopeless: at most size of the tools that are most similar to those of its
-// plans, none of them in the plans or in avoid (the tools of all ways that are known to reach the answer), and none of
-// which returns the answer in one call with the request's literals.
+// Find chooses a toolkit in which a task is hopeless: at most size tools, the most similar to those of its plans.
+// None of them is in the plans or in avoid (the tools of all known ways to the answer), and none returns the answer
+// in one call with the request's literals.
 //
-// Of the columns that the query reads and that are in no key, that one is taken which leaves the most similar tools
-// without it and for which a twin exists; all of the toolkit leaves it unread. Where there is none, the most similar
-// tools are searched for a way to the answer instead, if the finder has a search, and tools of a way that is found give
-// way to the next. Each of the plans' tools in turn brings the most similar tool that is left.
+// Among the columns that the query reads and that are in no key, Find takes the one that has a twin and leaves the
+// most similar tools; no tool of the toolkit reads it. If no column has a twin and the finder has a search, it
+// searches the most similar tools for a way to the answer, and replaces the tools of each way found with the next
+// ones. Each of the plans' tools in turn selects the most similar remaining tool.
 //
-// The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
+// The error is Seatrial's own failure, or a [database.LimitError] if a statement exceeds its time limit.
 func (f *Finder) Find(
 	ctx context.Context, task *task.Task, query *sqlast.Query, avoid []string, size int,
 ) (*Choice, *Refusal, error) {
@@ -251,9 +251,9 @@ func (f *Finder) Find(
 	})
 }
 
-// Replace chooses a toolkit in which a task is hopeless as [Finder.Find] does, but each of the plans' tools is replaced
-// to its most similar one (Incomplete Conditions, "Replacement of Relevant API"), and what is missing to size are drawn
-// others. Of the columns it takes the one that leaves the toolkit whole and the replacements most similar.
+// Replace chooses a toolkit in which a task is hopeless as [Finder.Find] does, but replaces each of the plans' tools
+// with its most similar one (Incomplete Conditions, "Replacement of Relevant API"), and fills up to size with drawn
+// others. It takes the column for which the toolkit is complete and the replacements are most similar.
 func (f *Finder) Replace(
 	ctx context.Context, task *task.Task, query *sqlast.Query, avoid []string, size int,
 ) (*Choice, *Refusal, error) {
@@ -264,7 +264,7 @@ func (f *Finder) Replace(
 	})
 }
 
-// drawnOrder puts tools in an order that the seed decides, for one task.
+// drawnOrder shuffles tools in an order that depends on the seed and the task.
 func (f *Finder) drawnOrder(stream string, tk *task.Task, tools []*tool) []*tool {
 	order := slices.Clone(tools)
 	ranks := make(map[*tool]string, len(order))
@@ -275,16 +275,16 @@ func (f *Finder) drawnOrder(stream string, tk *task.Task, tools []*tool) []*tool
 	return order
 }
 
-// selection says which of the tools that fit make a toolkit.
+// selection decides which fitting tools form a toolkit.
 type selection struct {
 	ranked *ranking
 	size   int
 	gold   []*tool // whose replacements come first; nil where all are picked by similarity
-	others []*tool // that fill the toolkit after the replacements
+	others []*tool // fill the toolkit after the replacements
 }
 
-// pick returns the tools, at most size of them. With replacements, the first are those of gold, in its order; where
-// some of gold would have none, there are too few.
+// pick returns at most size tools. With replacements, the first are those of gold, in its order; if a gold tool would
+// have no replacement, there are too few.
 func (s *selection) pick(fits func(*tool) bool) []*tool {
 	if s.gold == nil {
 		return s.ranked.pick(s.size, fits)
@@ -301,7 +301,7 @@ func (s *selection) pick(fits func(*tool) bool) []*tool {
 	return tools
 }
 
-// score says how good tools that were picked are in all.
+// score rates a set of picked tools.
 func (s *selection) score(tools []*tool) float64 {
 	if s.gold == nil {
 		return s.ranked.score(tools)
@@ -322,7 +322,7 @@ func (s *selection) replaced(tools []*tool) []Replacement {
 	return list
 }
 
-// chosen chooses a toolkit by a selection that is made of the ranking, the tools of the plans and those that are left.
+// chosen chooses a toolkit by a selection, built from the ranking, the tools of the plans and the remaining ones.
 func (f *Finder) chosen(
 	ctx context.Context, task *task.Task, query *sqlast.Query, avoid []string,
 	selects func(ranked *ranking, gold, left []*tool) *selection,
@@ -399,14 +399,14 @@ func (f *Finder) find(
 	return f.bounded(ctx, k, task, s, hits)
 }
 
-// option is a column that a twin could be made by, and the tools that do not read it.
+// option is a column that a twin could change, and the tools that do not read it.
 type option struct {
 	column column
 	tools  []*tool
 	score  float64
 }
 
-// part returns the tools of a task's plans, and those that are left without them and without those to be avoided.
+// part returns the tools of a task's plans, and the remaining ones without the tools to avoid.
 func (k *kit) part(task *task.Task, avoid []string) (gold, left []*tool, err error) {
 	out := map[string]bool{}
 	for _, name := range avoid {
@@ -443,7 +443,7 @@ func names(tools []*tool) []string {
 	return list
 }
 
-// columns lists the columns that a query reads and that may change, in the order of their names.
+// columns lists the columns that a query reads and that may change, by name.
 func (f *Finder) columns(ctx context.Context, query *sqlast.Query) ([]column, error) {
 	facts, err := f.factsOf(ctx, query)
 	if err != nil {
@@ -474,7 +474,7 @@ func (f *Finder) factsOf(ctx context.Context, query *sqlast.Query) (*facts, erro
 	return found, nil
 }
 
-// harmless picks tools that cannot return the answer in one call. What can is remembered.
+// harmless picks tools that cannot return the answer in one call. It caches those that can.
 func (f *Finder) harmless(
 	ctx context.Context, k *kit, task *task.Task, s *selection, hits map[*tool]bool, fits func(*tool) bool,
 ) ([]*tool, error) {
@@ -499,7 +499,7 @@ func (f *Finder) harmless(
 }
 
 // Reaches reports whether one call to a tool, with literals of the request, returns the right answer of a task on a
-// world. The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
+// world. The error is Seatrial's own failure, or a [database.LimitError] if a statement exceeds its time limit.
 func Reaches(ctx context.Context, w *database.World, tk *task.Task, t *task.Tool) (bool, error) {
 	toolkit, err := environment.NewToolkit([]*task.Tool{t})
 	if err != nil {
@@ -543,7 +543,7 @@ func reaches(
 	return false, nil
 }
 
-// bounded picks the most similar tools of all that are left and searches them.
+// bounded picks the most similar of all remaining tools and searches them.
 func (f *Finder) bounded(
 	ctx context.Context, k *kit, task *task.Task, s *selection, hits map[*tool]bool,
 ) (*Choice, *Refusal, error) {
@@ -595,7 +595,7 @@ func (f *Finder) publish(task *task.Task, c column, made *change) *suite.Twin {
 	return t
 }
 
-// identify returns the id of a twin: a hash of what it is made of.
+// identify returns the id of a twin: a hash of its content.
 func identify(t *suite.Twin) string {
 	return task.Hash(0, append([]string{"twin", t.Database, t.Task, t.Column}, t.Statements...)...)
 }

@@ -27,7 +27,7 @@ const garden = `
 		(6, 'Aster', 3, 30, 'blue', 'Nepal');
 `
 
-// tools are those of the func style of the garden, and what each asks.
+// statements are the tools of the garden in the func style.
 var statements = []struct{ name, description, statement string }{
 	{"origin_of", "the origin of the plant with a name", "SELECT origin FROM plant WHERE name = ?1"},
 	{"plants_of_colour", "the names of plants of a colour", "SELECT name FROM plant WHERE colour = ?1"},
@@ -175,7 +175,7 @@ func marshal(t *testing.T, v any) string {
 	return string(text)
 }
 
-// TestEachToolBringsItsOwn holds a size of as many as the plan calls to be a replacement of each.
+// TestEachToolBringsItsOwn: a toolkit as large as the plan has one replacement for each of the plan's tools.
 func TestEachToolBringsItsOwn(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	k := x.kits[task.StyleFunc]
@@ -279,7 +279,7 @@ func TestSearchBounds(t *testing.T) {
 	}
 }
 
-// TestToolsThatHitAreDropped returns a question an answer that another tool gives by chance.
+// TestToolsThatHitAreDropped uses a question whose answer another tool returns by chance.
 func TestToolsThatHitAreDropped(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	tk, q := x.task(t, "SELECT area FROM house WHERE name = 'Fern'", "white", "area_of")
@@ -301,7 +301,7 @@ func TestToolsThatHitAreDropped(t *testing.T) {
 	}
 }
 
-// TestCheckFindsWhatIsPlanted changes a certificate that holds in every way that would make it worthless.
+// TestCheckFindsWhatIsPlanted changes a valid certificate in every way that would make it worthless.
 func TestCheckFindsWhatIsPlanted(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	tk, q := x.task(t, origins, "Rose", "origin_of")
@@ -352,7 +352,8 @@ func TestCheckFindsWhatIsPlanted(t *testing.T) {
 	}
 }
 
-// TestPlayTells holds that calling tools on both worlds finds a reader, whatever is known of what it reads.
+// TestPlayTells: calling tools on both worlds finds a tool that reads the column, whatever the finder knows about its
+// reads.
 func TestPlayTells(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	k := x.kits[task.StyleFunc]
@@ -376,7 +377,7 @@ func TestPlayTells(t *testing.T) {
 	}
 }
 
-// TestNotesCountAsReads holds the column whose values an error text names to be read, though no statement reads it.
+// TestNotesCountAsReads: a column whose values an error text lists counts as read, though no statement reads it.
 func TestNotesCountAsReads(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	odd := *x.tools[6]
@@ -396,7 +397,7 @@ func TestNotesCountAsReads(t *testing.T) {
 	}
 }
 
-// TestLiteralsRead reads what is written back through SQLite.
+// TestLiteralsRead writes literals and reads them back through SQLite.
 func TestLiteralsRead(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	for _, v := range []task.Value{
@@ -420,7 +421,7 @@ func TestLiteralsRead(t *testing.T) {
 	}
 }
 
-// TestAnyRightAnswerKeepsTwinsApart holds golds with an answer in common to be no twins.
+// TestAnyRightAnswerKeepsTwinsApart: golds with a common answer are no twins.
 func TestAnyRightAnswerKeepsTwinsApart(t *testing.T) {
 	rows := func(texts ...string) task.Gold {
 		g := task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: "a"}}}
