@@ -1,6 +1,6 @@
-// Package command runs the programs that users bring as agents: it reads how they are to be started, starts them with
-// their children in keeping, ends them all when their time is over, hides files from them where the system can, and
-// reads what they say last. It must never know what an episode, a suite or an answer's worth is.
+// Package command runs the programs that users bring as agents. It parses their command lines, supervises them and
+// their children, ends them all when their time is up, hides files from them where the system can, and reads their last
+// words. It must never know what an episode or a suite is, or what an answer is worth.
 package command
 
 import (
@@ -13,14 +13,14 @@ import (
 const (
 	PlaceRequest = "{request}" // the request, as part of an argument; standard input is then empty
 	PlaceConfig  = "{config}"  // the path of a file that tells an MCP client where the tools are
-	PlaceAnswer  = "{answer}"  // the path of the file in which the answer is looked for in place of the last line
+	PlaceAnswer  = "{answer}"  // the path of the file that contains the answer, instead of the last line
 )
 
 // Line is a command line in its words, before placeholders are replaced.
 type Line []string
 
-// Parse splits a command line into words as shells do: at blanks, which quotes and backslashes take along. Nothing else
-// of a shell means anything here: `sh -c '...'` has it. The error says what is wrong in a sentence's words.
+// Parse splits a command line into words as shells do: at blanks outside quotes and not after a backslash. No other
+// shell syntax has a meaning here: use `sh -c '...'`. The error says what is wrong in plain words.
 //
 //nolint:gocyclo // one switch over the characters of a command line
 func Parse(text string) (Line, error) {
@@ -70,7 +70,7 @@ func Parse(text string) (Line, error) {
 	return words, nil
 }
 
-// Has says whether a placeholder stands in the line.
+// Has reports whether the line contains a placeholder.
 func (l Line) Has(place string) bool {
 	for _, word := range l[1:] {
 		if strings.Contains(word, place) {
@@ -80,8 +80,8 @@ func (l Line) Has(place string) bool {
 	return false
 }
 
-// Fill gives the words with their placeholders replaced; what is put in is not looked through again. The name of the
-// program has no placeholders.
+// Fill returns the words with placeholders replaced. It does not expand placeholders in the inserted text or in the
+// program's name.
 func (l Line) Fill(request, config, answer string) []string {
 	fill := strings.NewReplacer(PlaceRequest, request, PlaceConfig, config, PlaceAnswer, answer)
 	words := make([]string, len(l))
@@ -92,7 +92,7 @@ func (l Line) Fill(request, config, answer string) []string {
 	return words
 }
 
-// Find gives the path of the line's program, as the user's own search path leads to it.
+// Find returns the path of the line's program, according to the user's search path.
 func (l Line) Find() (string, error) {
 	return exec.LookPath(l[0])
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/command"
 )
 
-// TestMain makes the test's program a keeper, as Seatrial's is, and the program that stands in for agents.
+// TestMain lets the test's program act as a keeper, as Seatrial's does, and as the agents' program.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == command.KeeperArgument:
@@ -97,7 +97,7 @@ func standIn(how string, args []string) int {
 	return 0
 }
 
-// tell tells an address the number of this process, and waits for it to hang up where it should.
+// tell sends an address the number of this process, and waits for it to hang up if asked to.
 func tell(address string, wait bool) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -111,7 +111,7 @@ func tell(address string, wait bool) {
 	}
 }
 
-// touch says what can be done with a file.
+// touch reports what can be done with a file.
 func touch(path string) string {
 	did := ""
 	if _, err := os.ReadFile(path); err == nil {
@@ -187,7 +187,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 // TestNothingLivesOn checks that all processes of a program end with it: when it ends, when it is stopped, and when its
-// episode ended.
+// episode ends.
 func TestNothingLivesOn(t *testing.T) {
 	for _, how := range []string{"leave", "stop", "ended", "stopped keeper", "stopped keeper, hidden"} {
 		t.Run(how, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestHiddenFiles(t *testing.T) {
 	if did := results[aside]; !strings.Contains(did, "read write truncate make") {
 		t.Errorf("with a file that is not hidden the program did: %s", did)
 	}
-	// The same with nothing hidden: the test can tell.
+	// The same with nothing hidden shows that the test can tell the difference.
 	start.Hide, start.Show = nil, nil
 	out = run(t.Context(), t, start, "touch", gold)
 	if line, _ := out.Stdout.LastLine(); !strings.Contains(line, "read write truncate make") {
@@ -327,7 +327,7 @@ func TestHiddenFiles(t *testing.T) {
 	}
 }
 
-// quote writes words so that they read back as they are.
+// quote writes words that Parse reads back unchanged.
 func quote(words []string, r *rand.Rand) string {
 	var list []string
 	for _, w := range words {
@@ -422,7 +422,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestTail compares with keeping everything.
+// TestTail compares Tail with keeping everything.
 func TestTail(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -450,14 +450,14 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestScratch checks that a folder lasts as long as its run, and that one whose run was killed goes with the next.
+// TestScratch checks that a folder lasts as long as its run, and that the next run removes the folder of a killed one.
 func TestScratch(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	mine, err := command.NewScratch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A folder as a killed run leaves it: its lock is there, and nobody holds it.
+	// A killed run leaves its folder with a lock file that no process has locked.
 	left := filepath.Join(os.TempDir(), "seatrial-run-left")
 	foreign := filepath.Join(os.TempDir(), "seatrial-run-foreign")
 	err = errors.Join(os.MkdirAll(filepath.Join(left, "episode"), 0o700), os.WriteFile(filepath.Join(left, "lock"), nil,

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// CloseInherited keeps every descriptor from 3 up out of this process's children. Whoever started Seatrial may have
-// left open files in it, gold and secrets among them; children get only the descriptors that they are given.
+// CloseInherited keeps this process's children from inheriting any descriptor from 3 up. The process that started
+// Seatrial may have left files open, gold and secrets among them; children get only the descriptors passed to them.
 func CloseInherited() error {
 	if closeOnExecFrom(3) == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// group gives the program a group of its own, which its children share unless they leave it.
+// group puts the program in its own process group, which its children share unless they leave it.
 func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(cmd *exec.Cmd) {
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // there may be nobody left
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the group may be empty
 }

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights that are taken away where they are not given. Names can be listed and programs started everywhere: what is
-// hidden is what files hold.
+// Rights that hidden files lose. Names can be listed and programs started everywhere: only the contents of files are
+// hidden.
 const (
 	rightsOfFiles = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 	rightsOfDirs  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -24,7 +24,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 )
 
-// landlockVersion gives the version of landlock's interface, 0 where the kernel has none.
+// landlockVersion returns the version of the landlock interface, 0 if the kernel has none.
 func landlockVersion() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -33,10 +33,10 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// CanHide says whether files can be hidden from programs here.
+// CanHide reports whether this system can hide files from programs.
 func CanHide() bool { return landlockVersion() > 0 }
 
-// ruleset is the rights that a thread is about to keep.
+// ruleset is the rights that a thread will keep.
 type ruleset struct {
 	fd          int
 	files, dirs uint64
@@ -114,7 +114,7 @@ func hide(hidden, shown []string) error {
 	return nil
 }
 
-// realPath gives the path of a file without links in it. What is not there yet is under its folder's real path.
+// realPath returns the path of a file without links in it. What is not there yet is under its folder's real path.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

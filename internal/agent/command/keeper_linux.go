@@ -22,14 +22,14 @@ import (
 
 // Files of a keeper beside the standard ones.
 const (
-	fdCharge = 3 // the charge, as one line; its end says that everything is to be killed
-	fdStatus = 4 // what became of the program
+	fdCharge = 3 // the charge, as one line; its end is the order to kill everything
+	fdStatus = 4 // how the program ended
 )
 
-// patience is how long a keeper may take to kill. One that an agent has stopped takes for ever.
+// patience is how long a keeper may take to kill. A keeper that an agent has stopped never does.
 const patience = 2 * time.Second
 
-// charge is what a keeper is told to run.
+// charge is the order to a keeper.
 type charge struct {
 	Path       string
 	Args, Env  []string
@@ -48,7 +48,7 @@ type status struct {
 	Fault  string // Seatrial's own failure
 }
 
-// kept is a program in the keeping of a keeper.
+// kept is a program that a keeper supervises.
 type kept struct {
 	start  *Start
 	out    *Outcome
@@ -78,7 +78,7 @@ func begin(s *Start, out *Outcome) (*kept, error) {
 		closeAll(theirCharge, charge)
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
-	// A group of its own: an interrupt at the terminal is Seatrial's to deal with.
+	// A group of its own: Seatrial handles an interrupt at the terminal.
 	cmd := &exec.Cmd{
 		Path: path, Args: []string{"seatrial", KeeperArgument}, Env: s.Env, ExtraFiles: []*os.File{theirCharge, theirStatus},
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
@@ -101,7 +101,7 @@ func begin(s *Start, out *Outcome) (*kept, error) {
 	return k, nil
 }
 
-// kill has the keeper kill everything, and does it in its place where it does not. It may be called more than once.
+// kill has the keeper kill everything, and does so itself if the keeper does not. It may be called more than once.
 func (k *kept) kill() {
 	closeAll(k.charge)
 	k.insist.Do(func() {
@@ -123,7 +123,7 @@ func (k *kept) kill() {
 	})
 }
 
-// ends says whether the keeper ends in time.
+// ends reports whether the keeper ends in time.
 func (k *kept) ends() bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -135,7 +135,7 @@ func (k *kept) ends() bool {
 	}
 }
 
-// attempts is how often everything below a keeper is killed: what is killed may have started something just before.
+// attempts is how often everything below a keeper is killed: a process may start another just before it dies.
 const attempts = 1000
 
 func (k *kept) wait() error {
@@ -161,9 +161,8 @@ func (k *kept) wait() error {
 	return nil
 }
 
-// Keep is the keeper: it starts the program that it is charged with, and ends once that program and all that came of it
-// have. It is the parent of whatever is orphaned below it, so that nothing leaves its keeping. It gives the exit code
-// of its process.
+// Keep is the keeper: it starts the program in its charge, and ends once the program and all its descendants have.
+// Orphans below it become its children, so no process escapes it. Keep returns the exit code of its process.
 func Keep() int {
 	var s status
 	if err := keep(&s); err != nil {
@@ -212,7 +211,7 @@ func keep(s *status) error {
 	if err != nil || s.Start != "" {
 		return err
 	}
-	// What is poured in and out is the program's alone.
+	// Only the program uses the standard streams.
 	for fd := range 3 {
 		if err := unix.Close(fd); err != nil {
 			killBelow(os.Getpid())
@@ -296,8 +295,8 @@ func begun(c *charge, s *status) (pid int, err error) {
 	return pid, err
 }
 
-// killBelow kills every process below one, and says whether there was one to kill. What is orphaned below a keeper
-// becomes its child before the dead are reaped, so that a killing after each reaping leaves none.
+// killBelow kills every process below one, and reports whether there was any. Orphans below a keeper become its
+// children before the dead are reaped, so killing again after each reaping leaves none.
 func killBelow(root int) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -325,7 +324,7 @@ func killBelow(root int) bool {
 	return killed
 }
 
-// parentOf gives the parent of a process, 0 where there is no such process, and whether it is dead and waits to be
+// parentOf returns the parent of a process, 0 if there is no such process, and whether it is dead and waits to be
 // reaped.
 func parentOf(pid int) (parent int, dead bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

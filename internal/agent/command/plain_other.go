@@ -14,7 +14,7 @@ type kept struct {
 	out *Outcome
 }
 
-// CanHide says whether files can be hidden from programs here.
+// CanHide reports whether this system can hide files from programs.
 func CanHide() bool { return false }
 
 // Keep is for systems on which programs have keepers.

@@ -11,39 +11,40 @@ import (
 	"time"
 )
 
-// Start is one program to be run.
+// Start describes one program to run.
 type Start struct {
 	Path  string   // of the program
-	Args  []string // its words, the name among them
+	Args  []string // its words, including the name
 	Env   []string // the whole environment
 	Stdin string
-	// Ended is closed when nothing the program does matters any more. It then has Grace to end by itself. nil never is.
+	// Ended is closed when the program's actions no longer matter. The program then has Grace to end by itself. A nil
+	// channel never closes.
 	Ended <-chan struct{}
 	Grace time.Duration
-	// Hide are files and folders that the program and its children may neither read nor change, Show those within that
-	// they may. Hide must be nil where [CanHide] is false.
+	// Hide are files and folders that the program and its children may neither read nor change; Show are exceptions
+	// within them. Hide must be nil if [CanHide] is false.
 	Hide, Show []string
-	// Stderr is how many bytes are kept of what the program says there.
+	// Stderr is how many bytes of the program's standard error are kept.
 	Stderr int
 }
 
-// Outcome is what became of a program.
+// Outcome is how a program ended and what it wrote.
 type Outcome struct {
-	Exit   int    // status, 0 for success; meaningless where Signal is not ""
-	Signal string // that ended it, if one did
+	Exit   int    // status, 0 for success; valid only if Signal is ""
+	Signal string // the signal that ended it, if any
 	Killed bool   // the context or Ended ended it
-	Stdout *Tail  // the last [MaxAnswer] bytes of it, and a little more
+	Stdout *Tail  // the last [MaxAnswer] bytes, and a little more
 	Stderr *Tail
 }
 
-// KeeperArgument is the one argument with which Seatrial's program starts itself to be a keeper: the process in whose
-// keeping an agent's program and all its children are. Whoever reads arguments hands over to [Keep].
+// KeeperArgument is the single argument with which Seatrial starts itself as a keeper: the process that supervises an
+// agent's program and all its children. The code that parses arguments must then call [Keep].
 const KeeperArgument = "keep-agent"
 
-// last is how long output that nobody alive can write any more is waited for.
+// last is how long to wait for output after every process that could write it is dead.
 const last = 5 * time.Second
 
-// NotStartedError says that a program could not be started.
+// NotStartedError reports that a program could not be started.
 type NotStartedError struct {
 	Path string
 	Err  error
@@ -53,12 +54,12 @@ func (e *NotStartedError) Error() string {
 	return fmt.Sprintf("%s cannot be started: %v", e.Path, e.Err)
 }
 
-// Unwrap gives the system's reason.
+// Unwrap returns the system's error.
 func (e *NotStartedError) Unwrap() error { return e.Err }
 
-// Run runs a program to its end. When ctx is done, the program is killed, and so are its children, on Linux also those
-// that left its group; nothing of it lives on when Run returns. The error is a [NotStartedError] or Seatrial's own
-// failure: whatever the program does is an outcome.
+// Run runs a program to its end. When ctx is done, Run kills the program and its children, on Linux also those that
+// left its group; none of them survives Run. The error is a [NotStartedError] or Seatrial's own failure: anything the
+// program does is an outcome.
 func Run(ctx context.Context, s *Start) (*Outcome, error) {
 	out := &Outcome{Stdout: &Tail{Max: MaxAnswer}, Stderr: &Tail{Max: s.Stderr}}
 	p, err := begin(s, out)
@@ -89,14 +90,14 @@ func Run(ctx context.Context, s *Start) (*Outcome, error) {
 	}
 }
 
-// pour gives the program its standard input and takes its output.
+// pour writes the program's standard input and reads its output.
 func pour(cmd *exec.Cmd, s *Start, out *Outcome) {
 	cmd.Stdin = strings.NewReader(s.Stdin)
 	cmd.Stdout, cmd.Stderr = out.Stdout, out.Stderr
 	cmd.WaitDelay = last
 }
 
-// ignoreEnd drops the errors that say how a program ended, which is an outcome.
+// ignoreEnd drops errors that only report how a program ended: that is an outcome.
 func ignoreEnd(err error) error {
 	var ended *exec.ExitError
 	if errors.As(err, &ended) || errors.Is(err, exec.ErrWaitDelay) {
@@ -105,14 +106,14 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-// closeAll closes files that the other process has by now.
+// closeAll closes files that the other process has inherited.
 func closeAll(files ...io.Closer) {
 	for _, f := range files {
 		_ = f.Close() // nothing was written to them here
 	}
 }
 
-// self gives the path of Seatrial's own program.
+// self returns the path of Seatrial's own program.
 func self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

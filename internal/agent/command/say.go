@@ -9,10 +9,10 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// MaxAnswer is the longest answer that is read from a last line or a file, in bytes.
+// MaxAnswer is the longest answer read from a last line or a file, in bytes.
 const MaxAnswer = 1 << 20
 
-// Tail keeps the last bytes that are written to it. It never fails, so that a program that says too much goes on.
+// Tail keeps the last bytes written to it. Its Write never fails, so a verbose program is not disturbed.
 type Tail struct {
 	Max  int // bytes
 	data []byte
@@ -34,7 +34,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes gives what is kept, and whether something before it is not.
+// Bytes returns the kept bytes, and whether earlier ones were dropped.
 func (t *Tail) Bytes() (data []byte, cut bool) {
 	if over := len(t.data) - t.Max; over > 0 {
 		return t.data[over:], true
@@ -42,8 +42,8 @@ func (t *Tail) Bytes() (data []byte, cut bool) {
 	return t.data, t.cut
 }
 
-// LastLine gives the last line that is not blank, without the blanks around it; ok is false where there is none, or
-// where it began before what is kept.
+// LastLine returns the last line that is not blank, without the blanks around it. It returns false if there is no such
+// line, or if its start was dropped.
 func (t *Tail) LastLine() (line string, ok bool) {
 	data, cut := t.Bytes()
 	data = bytes.TrimRight(data, " \t\r\n")
@@ -56,11 +56,11 @@ func (t *Tail) LastLine() (line string, ok bool) {
 	return line, line != ""
 }
 
-// Word is what a program says last: an answer, or that it declines.
+// Word is a program's last message: an answer, or that it declines.
 type Word struct {
-	Answer   json.RawMessage // nil where it declines
+	Answer   json.RawMessage // nil if it declines
 	Declines bool
-	Reason   string // of declining
+	Reason   string // why it declined
 }
 
 // Read reads a last line, or the text of an answer file:
@@ -70,8 +70,8 @@ type Word struct {
 //	any other JSON        is the answer itself
 //	anything else         is a text, and the text is the answer
 //
-// An object counts as one of the first two only if it has that one member, and the reason is a text. ok is false where
-// there is nothing but blanks.
+// An object counts as one of the first two only if it has no other member and the reason is a string. Read returns
+// false if the text is blank.
 func Read(text string) (w Word, ok bool) {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, string(utf8.RuneError)))
 	if text == "" {
@@ -98,7 +98,7 @@ func Read(text string) (w Word, ok bool) {
 	return Word{Answer: json.RawMessage(text)}, true
 }
 
-// only says whether a text is a JSON object with that one member.
+// only reports whether a text is a JSON object with exactly that member.
 func only(text, member string) bool {
 	if text[0] != '{' {
 		return false

@@ -11,14 +11,14 @@ const (
 	scratchLock   = "lock"
 )
 
-// Scratch is a folder for as long as a run needs it.
+// Scratch is a temporary folder for one run.
 type Scratch struct {
 	Path string
 	lock *os.File
 }
 
-// NewScratch makes a folder in the folder for temporary files, and removes those that runs left behind which were
-// killed, where the system can tell.
+// NewScratch creates a folder in the folder for temporary files. Where the system can tell, it also removes the folders
+// of runs that were killed.
 func NewScratch() (*Scratch, error) {
 	if canLock {
 		reclaim()
@@ -37,7 +37,7 @@ func NewScratch() (*Scratch, error) {
 	return s, nil
 }
 
-// reclaim removes folders whose lock nobody holds.
+// reclaim removes folders whose lock no process has.
 func reclaim() {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*")) // where nothing is found nothing is removed
 	for _, folder := range left {
@@ -50,7 +50,7 @@ func reclaim() {
 	}
 }
 
-// hold takes the lock of the folder. It gets its name once it is taken, so that nobody finds it free.
+// hold locks the folder. The folder gets its name only once it is locked, so no other run finds it unlocked.
 func (s *Scratch) hold() error {
 	path := filepath.Join(s.Path, scratchLock)
 	lock, err := os.Create(path + ".new")

@@ -4,7 +4,7 @@ package command
 
 import "os"
 
-// canLock says whether a lock tells that the process which held it has gone.
+// canLock reports whether the system drops a lock when its process ends.
 const canLock = false
 
 // take is for systems with such locks.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canLock says whether a lock tells that the process which held it has gone.
+// canLock reports whether the system drops a lock when its process ends.
 const canLock = true
 
-// take takes a lock that the system drops with the process, and says whether it was free.
+// take takes a lock that the system drops when the process ends, and reports whether it was free.
 func take(lock *os.File) bool { return unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }

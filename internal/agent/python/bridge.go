@@ -15,31 +15,31 @@ import (
 	"unicode/utf8"
 )
 
-// process is one interpreter with a session in it. What it writes comes from hostile code.
+// process is one interpreter with a session in it. Its output comes from hostile code.
 type process interface {
 	io.Reader
 	io.Writer
-	// interrupt asks the code that is running to stop, and tells whether there is a way to.
+	// interrupt asks the running code to stop, and reports whether the process can be interrupted.
 	interrupt() bool
-	// kill ends the interpreter and lets reads and writes return. It may be called at any time, and more than once.
+	// kill ends the interpreter and unblocks reads and writes. It may be called at any time, and more than once.
 	kill()
-	// cpu is the processor time used so far; without a way to tell, ok is false.
+	// cpu returns the processor time used so far; ok is false if the process cannot measure it.
 	cpu() (used time.Duration, ok bool)
-	// end is called once, after the last read and write. It kills what is left, and says for which Reason the process
-	// ended if that was its own doing.
+	// end is called once, after the last read and write. It kills what is left, and returns the Reason if the process
+	// ended by itself.
 	end() (reason string)
 }
 
-// grace is how long code that was interrupted may take to stop before it is killed.
+// grace is how long interrupted code may take to stop before it is killed.
 const grace = time.Second
 
-// bridge is a Session over processes of any engine.
+// bridge is a Session over the processes of any engine.
 type bridge struct {
 	setup *Setup
 	start func(ctx context.Context) (process, error)
 
-	functions map[string]int // by name, into setup.Functions
-	p         process        // nil once it is lost
+	functions map[string]int // indices into setup.Functions, by name
+	p         process        // nil once the process is lost
 	in        *bufio.Reader
 	sent      map[string]bool // functions that the process knows
 	block     int64
@@ -48,7 +48,7 @@ type bridge struct {
 	closed    bool
 }
 
-// newBridge begins a session whose processes come from start.
+// newBridge begins a session that takes its processes from start.
 func newBridge(ctx context.Context, setup *Setup, start func(ctx context.Context) (process, error)) (*bridge, error) {
 	own := *setup
 	own.Limits = own.Limits.orDefault()
@@ -62,7 +62,7 @@ func newBridge(ctx context.Context, setup *Setup, start func(ctx context.Context
 	return b, nil
 }
 
-// begin starts a process. One that ends before it is ready was killed, and another is started.
+// begin starts a process. If it ends before it is ready, something killed it, and begin starts another.
 func (b *bridge) begin(ctx context.Context) error {
 	var err error
 	for range 20 {
@@ -83,7 +83,7 @@ func (b *bridge) begin(ctx context.Context) error {
 	return err
 }
 
-// greet tells a process its limits and waits until it is ready.
+// greet sends a process its limits and waits until it is ready.
 func (b *bridge) greet(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, b.p.kill)
 	defer stop()
@@ -102,7 +102,7 @@ func (b *bridge) greet(ctx context.Context) error {
 	return err
 }
 
-// lose lets the process go, and says why it ended if that was its own doing.
+// lose drops the process, and returns the reason if it ended by itself.
 func (b *bridge) lose() string {
 	reason := b.p.end()
 	b.p, b.in, b.sent = nil, nil, nil
@@ -119,7 +119,7 @@ func (b *bridge) Close() error {
 	return nil
 }
 
-// errTampered is what a process says that does not keep to the wire.
+// errTampered means that a process violated the wire protocol.
 var errTampered = errors.New("the session does not keep to the bridge")
 
 // Run implements Session.
@@ -177,19 +177,19 @@ func (b *bridge) Run(ctx context.Context, code string) (*Outcome, error) {
 	return out, nil
 }
 
-// drop ends the process for a reason that is known.
+// drop ends the process for a known reason.
 func (b *bridge) drop() {
 	b.p.kill()
 	b.lose()
 }
 
-// ownError is a failure of Seatrial's own among the calls of a block.
+// ownError is Seatrial's own failure during a block's calls.
 type ownError struct{ err error }
 
 func (e *ownError) Error() string { return e.err.Error() }
 
-// exchange sends a block and serves what it asks for until it ends. It returns the reason for which the session says
-// that it is lost. Errors of reading and writing mean that the process is gone.
+// exchange sends a block and serves its requests until it ends. It returns the reason if the session reports that it is
+// lost. A read or write error means that the process is gone.
 func (b *bridge) exchange(ctx context.Context, code string, w *watch, out *Outcome) (lost string, err error) {
 	b.block++
 	request, err := json.Marshal(struct {
@@ -233,20 +233,20 @@ func (b *bridge) exchange(ctx context.Context, code string, w *watch, out *Outco
 	}
 }
 
-// rester is a process that can be kept from running between blocks. Code that ends its block itself would go on, by the
-// processor time of other episodes, while its agent thinks.
+// rester is a process that can be stopped between blocks. Otherwise code that ends its block itself could continue to
+// run while its agent thinks, at the cost of other episodes' processor time.
 type rester interface {
 	rest(on bool)
 }
 
-// settler is a process that can tell when it waits for the next block.
+// settler is a process that can detect when it waits for the next block.
 type settler interface {
-	// settled waits until it does, or is killed, and tells whether it has written nothing on the way.
+	// settled waits until the process waits for a block or is killed, and reports whether it wrote nothing meanwhile.
 	settled() bool
 }
 
-// settled tells whether a session has said nothing after the end of a block. Code that ends its block itself and goes
-// on shows where the process can tell, and otherwise in the next block.
+// settled reports whether a session wrote nothing after the end of a block. If the process cannot detect code that ends
+// its block itself and continues, the next block shows it.
 func (b *bridge) settled() bool {
 	if b.in.Buffered() > 0 {
 		return false
@@ -255,7 +255,7 @@ func (b *bridge) settled() bool {
 	return !can || s.settled()
 }
 
-// done reads how a block ended.
+// done reads the result of a block.
 func (b *bridge) done(payload []byte, out *Outcome) (lost string, err error) {
 	var end struct {
 		ID        int64  `json:"id"`
@@ -279,8 +279,8 @@ func (b *bridge) done(payload []byte, out *Outcome) (lost string, err error) {
 	return ReasonBridge, nil
 }
 
-// call serves one call that the block makes. The clock stands still while it is made, and at no other time: code can
-// ask for what it never reads, and for what is refused without end.
+// call serves one call of the block. The clock stops during the call and at no other time: code can send requests whose
+// answers it never reads, and refused requests without end.
 func (b *bridge) call(ctx context.Context, payload []byte, w *watch, out *Outcome) error {
 	var c struct {
 		Function  string          `json:"function"`
@@ -318,7 +318,7 @@ func (b *bridge) call(ctx context.Context, payload []byte, w *watch, out *Outcom
 	case len(result) > l.Value:
 		return refuse("a result may take %d bytes as JSON, and this one takes %d", l.Value, len(result))
 	}
-	// A block may call what a result names: tool["name"] out of a search, say.
+	// A block may call functions that a result names, such as tool["name"] from a search.
 	if named := b.named(string(result), nil); len(named) > 0 {
 		functions, err := json.Marshal(named)
 		if err != nil {
@@ -331,7 +331,7 @@ func (b *bridge) call(ctx context.Context, payload []byte, w *watch, out *Outcom
 	return writeFrame(b.p, 'v', result)
 }
 
-// function gives the function of that name, nil where there is none.
+// function returns the function of that name, or nil.
 func (b *bridge) function(name string) *Function {
 	if i, known := b.functions[name]; known {
 		return &b.setup.Functions[i]
@@ -342,8 +342,8 @@ func (b *bridge) function(name string) *Function {
 	return nil
 }
 
-// named adds the functions that a text names and the process does not know yet. So a session pays for the functions
-// that it uses, not for the thousands that there are.
+// named appends the functions that a text names and the process does not know yet. A session thus pays only for the
+// functions it uses, not for all of the thousands available.
 func (b *bridge) named(text string, to []any) []any {
 	for word := range identifiers(text) {
 		if b.sent[word] {
@@ -363,8 +363,8 @@ func (b *bridge) named(text string, to []any) []any {
 	return to
 }
 
-// frame is the largest payload that a session may send in a frame of a kind. Text in JSON takes up to six bytes for
-// one.
+// frame returns the largest payload of a frame of this kind that a session may send. A byte of text takes up to six
+// bytes in JSON.
 func (l *Limits) frame(kind byte) (int, bool) {
 	switch kind {
 	case 'y':
@@ -379,7 +379,8 @@ func (l *Limits) frame(kind byte) (int, bool) {
 	return 0, false
 }
 
-// readFrame reads one frame. A kind or a length that limit does not allow is errTampered, and nothing is read of it.
+// readFrame reads one frame. It returns errTampered for a kind or length that limit does not allow, without reading the
+// payload.
 func readFrame(r io.Reader, limit func(kind byte) (int, bool)) (kind byte, payload []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -407,20 +408,20 @@ func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	return err
 }
 
-// watch interrupts a block whose time is up, and kills it if it goes on. It stands still during calls.
+// watch interrupts a block that exceeds its time, and kills it if it continues. The watch pauses during calls.
 type watch struct {
 	p   process
 	cpu time.Duration // what the block may use
 
 	mu      sync.Mutex
 	timer   *time.Timer
-	left    time.Duration // of the wall time, when since was taken
+	left    time.Duration // wall time left at since
 	since   time.Time
 	used    time.Duration // wall time before since
 	began   time.Duration // processor time at the start
-	counts  bool          // processor time can be told
+	counts  bool          // processor time can be measured
 	running bool
-	warned  bool // the interrupt is out, and left is what remains of the grace
+	warned  bool // the interrupt was sent, and left is the rest of the grace
 	dead    bool
 }
 
@@ -434,7 +435,7 @@ func newWatch(p process, wall, cpu time.Duration) *watch {
 	return w
 }
 
-// run starts the clock; the lock is held.
+// run starts the clock. The caller must have locked w.
 func (w *watch) run() {
 	w.running, w.since = true, time.Now()
 	next := w.left
@@ -446,7 +447,7 @@ func (w *watch) run() {
 	w.timer.Reset(max(next, 0))
 }
 
-// halt stops the clock; the lock is held.
+// halt stops the clock. The caller must have locked w.
 func (w *watch) halt() {
 	if w.running {
 		spent := time.Since(w.since)
@@ -494,7 +495,7 @@ func (w *watch) resume() {
 	}
 }
 
-// stop ends the watch and returns the wall time that it counted.
+// stop ends the watch and returns the wall time it counted.
 func (w *watch) stop() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// scripted is a process that says what it is told to, whatever it hears.
+// scripted is a process that replays a fixed output, whatever it receives.
 type scripted struct {
 	io.Reader
 	heard bytes.Buffer
@@ -33,8 +33,8 @@ func frameOf(kind byte, payload string) string {
 	return b.String()
 }
 
-// FuzzSessionIsNotBelieved lets a session say anything: the outcome keeps to its limits, calls are made of known
-// functions with JSON objects alone, and there is always an outcome.
+// FuzzSessionIsNotBelieved lets a session send anything. There must always be an outcome, within its limits, and only
+// known functions are called, with JSON objects.
 func FuzzSessionIsNotBelieved(f *testing.F) {
 	done := `{"id": 1, "value": "2", "traceback": "", "cut": false, "lost": ""}`
 	for _, said := range []string{
@@ -88,7 +88,7 @@ func FuzzSessionIsNotBelieved(f *testing.F) {
 	})
 }
 
-// TestFramesAreReadAsWritten round-trips frames, and holds lengths to their limits before anything is read.
+// TestFramesAreReadAsWritten round-trips frames, and checks that lengths are limited before anything is read.
 func TestFramesAreReadAsWritten(t *testing.T) {
 	l := Limits{Output: 100, Value: 100}
 	for _, kind := range []byte("ocd") {
@@ -112,10 +112,11 @@ func TestFramesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreToldWhenTheyAreNamed sends a session the functions that its code and its results name, once.
+// TestFunctionsAreToldWhenTheyAreNamed checks that a session receives the functions that its code and its results name,
+// once each.
 func TestFunctionsAreToldWhenTheyAreNamed(t *testing.T) {
 	done := func(id string) string { return frameOf('d', `{"id": `+id+`}`) }
-	// The second end must not be there to be read before the second block is.
+	// The second end must not be readable before the second block is sent.
 	p := &scripted{Reader: io.MultiReader(
 		strings.NewReader(frameOf('y', "")+frameOf('c', `{"function": "echo", "arguments": {}}`)+done("1")),
 		strings.NewReader(done("2")),

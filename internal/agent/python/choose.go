@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// Engines are the names of the engines, in the order in which they are tried.
+// Engines lists the names of the engines, in the order in which they are tried.
 func Engines() []string { return []string{"native", "wasi"} }
 
-// Choice says which engine is wanted, and how each is made.
+// Choice selects an engine and configures each.
 type Choice struct {
-	Engine string // one of [Engines], or empty for the first that can be had
+	Engine string // one of [Engines], or empty for the first available
 	Native NativeOptions
 	WASI   WASIOptions
 }
 
-// Open makes an engine. Where it cannot be had on this machine, the error is a [NoSandboxError].
+// Open starts an engine. If this machine cannot run it, the error is a [NoSandboxError].
 func Open(ctx context.Context, c Choice) (Engine, error) {
 	switch c.Engine {
 	case "native":

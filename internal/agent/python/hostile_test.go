@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// planted is in the memory and the environment of the process that runs the tests, and must not be in an interpreter.
+// planted is in the memory and the environment of the test process, and must not appear in an interpreter.
 const planted = "PLANTED-SECRET"
 
 // hostileProgram is a file of testdata/hostile.txtar.
@@ -24,7 +24,7 @@ type hostileProgram struct {
 	outcomes map[string][]string // by engine
 }
 
-// demanded gives the outcomes of which one must hold.
+// demanded returns the acceptable outcomes.
 func (p *hostileProgram) demanded(engine string) []string {
 	if outcomes := p.outcomes[engine]; outcomes != nil {
 		return outcomes
@@ -32,8 +32,8 @@ func (p *hostileProgram) demanded(engine string) []string {
 	return p.outcomes["all"]
 }
 
-// within gives the limits that a program gets: little time where it may run out of it, and all of it where it must not,
-// so that a slow machine decides nothing and a run takes no longer than it has to.
+// within returns the limits for a program: little time if it may run out of time, and all of it if it must not. The
+// result then does not depend on the machine's speed, and a run takes no longer than it must.
 func (p *hostileProgram) within(l Limits, engine string) Limits {
 	outcomes := p.demanded(engine)
 	if slices.Contains(outcomes, "fresh time") || slices.Contains(outcomes, "fresh") ||
@@ -78,7 +78,7 @@ func hostilePrograms(t *testing.T) []hostileProgram {
 	return programs
 }
 
-// hostileFunctions are those that the corpus calls.
+// hostileFunctions are the functions that the corpus calls.
 var hostileFunctions = []Function{
 	{Name: "echo", Parameters: []string{"value"}, Document: "Answer the value."},
 	{Name: "fail", Document: "Raise a ToolError."},
@@ -99,7 +99,7 @@ func serveHostile(_ context.Context, function string, arguments json.RawMessage)
 	return nil, &CallError{Message: "it fails " + string(arguments)}
 }
 
-// testHostile runs every program of the corpus on an engine.
+// testHostile runs every program of the corpus on one engine.
 func testHostile(t *testing.T, e Engine, limits Limits) {
 	t.Setenv("SEATRIAL_PLANTED", planted)
 	other, err := e.Start(t.Context(), &Setup{Limits: limits})
@@ -156,7 +156,7 @@ func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram) {
 	if !fits {
 		t.Errorf("%q demanded, got %s", p.demanded(e.Name()), brief(o))
 	}
-	// The session lives on, after a fresh outcome at most.
+	// The session survives, after at most one fresh outcome.
 	for try := 0; ; try++ {
 		o, err := s.Run(t.Context(), "1+1")
 		if err != nil {
@@ -183,7 +183,7 @@ func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram) {
 	}
 }
 
-// meets tells whether an outcome is as the corpus demands.
+// meets reports whether an outcome is what the corpus demands.
 func meets(o *Outcome, demanded string) bool {
 	word, rest, _ := strings.Cut(demanded, " ")
 	switch word {

@@ -1,9 +1,9 @@
 // Package python runs the Python that agents write, block by block, in sessions that keep their variables.
 //
-// The code is hostile by assumption. It meets nothing of the host but an interpreter with its standard library, and the
-// functions that it is given; whatever it does ends in a Python error or in a fresh session. The package never knows
-// what a tool is, what is asked, or what is right: calls go out through [Caller] as names with arguments, results come
-// back as JSON.
+// The package treats code as hostile. Code can reach nothing of the host but an interpreter with its standard library
+// and the functions that it is given; the worst it can cause is a Python error or a fresh session. The package must
+// never know what a tool is, what the question is, or what the right answer is: calls leave through [Caller] as names
+// with arguments, and results return as JSON.
 package python
 
 import (
@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// Engine makes sessions. Its methods may be called from several goroutines.
+// Engine makes sessions. It is safe for concurrent use.
 type Engine interface {
-	// Name is how the engine is chosen on the command line and recorded.
+	// Name is the engine's name on the command line and in records.
 	Name() string
-	// Start begins a session. The error is Seatrial's own failure, or the context's.
+	// Start begins a session. The error is Seatrial's own failure or the context's.
 	Start(ctx context.Context, s *Setup) (Session, error)
-	// Close ends every session and frees what the engine holds. It may be called twice.
+	// Close ends every session and frees the engine's resources. It may be called twice.
 	Close() error
 }
 
-// Session is one Python namespace. Its methods must not be called side by side.
+// Session is one Python namespace. It is not safe for concurrent use.
 type Session interface {
-	// Run executes one block. What the code does wrong stands in the outcome; the error is Seatrial's own failure, or the
+	// Run executes one block. The outcome reports what the code does wrong; the error is Seatrial's own failure or the
 	// context's. After an outcome that is Fresh, the namespace is as it was at the start.
 	Run(ctx context.Context, code string) (*Outcome, error)
 	// Close ends the session. It may be called twice.
@@ -33,27 +33,27 @@ type Session interface {
 
 // Setup is what a session starts with.
 type Setup struct {
-	// Functions are callable by name from the first block on. There may be thousands.
+	// Functions are callable by name from the first block. There may be thousands.
 	Functions []Function
-	// Lookup finds functions beyond these, which are callable as well, by a name that code or a result mentions; nil for
-	// none. It gives the same for a name whenever it has given one, and is called where Call is.
+	// Lookup finds further callable functions by a name that code or a result mentions; it may be nil. Once it has
+	// returned a function for a name, it must always return the same one. It is called from the same goroutine as Call.
 	Lookup func(name string) *Function
-	// Call serves them. It is called from one goroutine at a time.
+	// Call serves the functions' calls. It is called from one goroutine at a time.
 	Call Caller
-	// Limits bound the session; what is zero is as in [DefaultLimits].
+	// Limits bound the session; a zero limit means that of [DefaultLimits].
 	Limits Limits
 }
 
-// Function is a Python function whose body is outside.
+// Function is a Python function implemented outside the interpreter.
 type Function struct {
 	Name       string   // a Python identifier
-	Parameters []string // in order, for positional arguments; each may be given by name as well
+	Parameters []string // in order, for positional arguments; each may also be passed by name
 	Document   string   // its docstring
 }
 
-// Caller makes a call from inside. Arguments are a JSON object by parameter. What is returned becomes the function's
-// result, with JSON objects as dicts; a [CallError] is raised in Python; any other error is Seatrial's own and ends the
-// session.
+// Caller makes a call for code in the interpreter. Arguments are a JSON object by parameter. The result becomes the
+// function's result, with JSON objects as dicts. A [CallError] is raised in Python; any other error is Seatrial's own
+// and ends the session.
 type Caller func(ctx context.Context, function string, arguments json.RawMessage) (json.RawMessage, error)
 
 // CallError is raised in Python as a ToolError with the message.
@@ -68,7 +68,7 @@ type Limits struct {
 	BlockCPU     time.Duration // processor time of a block
 	SessionTime  time.Duration // wall time of all blocks of a session, without the time spent in calls
 	Memory       int64         // bytes of address space or linear memory
-	Output       int           // bytes that a block may print; more is cut, and the cut is said
+	Output       int           // bytes that a block may print; the rest is cut, with a notice
 	Value        int           // bytes of one argument or result as JSON
 	BlockCalls   int           // calls of functions in a block
 	SessionCalls int           // calls of functions in a session
@@ -77,25 +77,25 @@ type Limits struct {
 // Outcome is what a notebook would show after a block.
 type Outcome struct {
 	Output    string // what the block printed, standard output and error in order
-	Value     string // the representation of the last expression, empty where it is None or the block does not end in one
-	Traceback string // as Python prints it, with the block's own lines alone; empty where nothing was raised
-	Fresh     bool   // the session was lost with its variables, and begins anew with the next block
-	Reason    string // why it was lost: one of the Reason constants
+	Value     string // repr of the last expression; empty if it is None or the block does not end in one
+	Traceback string // as Python prints it, with only the block's own lines; empty if nothing was raised
+	Fresh     bool   // the session and its variables were lost; the next block begins a new one
+	Reason    string // why the session was lost: one of the Reason constants
 	Cut       bool   // the output was longer than its limit
-	Calls     int    // calls of functions that went out
+	Calls     int    // calls of functions that were sent
 }
 
-// Reasons for which a session is lost.
+// Reasons why a session is lost.
 const (
 	ReasonTime   = "time"   // a block or the session ran too long and could not be interrupted
 	ReasonMemory = "memory" // the interpreter ran out of memory
 	ReasonExit   = "exit"   // the code ended the interpreter
-	ReasonCrash  = "crash"  // the code brought the interpreter down: a fault in memory, a stack without end
-	ReasonBridge = "bridge" // the code tampered with what joins it to its functions
-	ReasonKilled = "killed" // the interpreter ended from outside
+	ReasonCrash  = "crash"  // the code crashed the interpreter: a memory fault, unbounded recursion
+	ReasonBridge = "bridge" // the code tampered with the bridge to its functions
+	ReasonKilled = "killed" // something outside ended the interpreter
 )
 
-// DefaultLimits bound a session unless a limit is given.
+// DefaultLimits returns the limits of a session that sets none.
 func DefaultLimits() Limits {
 	return Limits{
 		BlockTime: 20 * time.Second, BlockCPU: 10 * time.Second, SessionTime: 2 * time.Minute,

@@ -2,7 +2,7 @@ package python
 
 import "iter"
 
-// identifiers gives what may be names in a text of Python or JSON, strings included: runs of letters, digits and
+// identifiers returns the possible names in a text of Python or JSON, including strings: runs of letters, digits and
 // underscores. Bytes beyond ASCII count as letters.
 func identifiers(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {

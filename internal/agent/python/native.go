@@ -24,32 +24,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forkServerSource is the program of the fork server. Its docstring says what goes over its control socket.
+// forkServerSource is the program of the fork server. Its docstring documents the protocol of its control socket.
 //
 //go:embed forkserver.py
 var forkServerSource string
 
-// boot is all that stands on the fork server's command line. A module in the working folder must not be imported.
+// boot is the code on the fork server's command line. A module in the working folder must not be imported.
 const boot = `import sys; del sys.path[0]
 import socket
 control = socket.socket(fileno=3)
 exec(compile(control.recv(1 << 20), "<fork server>", "exec"))`
 
-// native is the engine over the system's Python.
+// native is the engine that runs the system's Python.
 type native struct {
 	python  python
 	options NativeOptions
 
 	mu      sync.Mutex
-	server  *forkServer // nil before the first, and after one has ended
+	server  *forkServer // nil before the first server, and after one ended
 	sandbox Sandbox     // of the latest server
 	closed  bool
 }
 
-// NewNative makes the engine over the system's python3, in a sandbox: user, mount, process, network, IPC and host name
-// namespaces where they are permitted, a file system of the standard library alone, landlock, seccomp and limits on
-// resources. It stands when NewNative returns, so that the error says at once what is missing.
-// Where there is none to be had, the error is a [NoSandboxError]. The engine is [Sandboxed].
+// NewNative starts the engine that runs the system's python3 in a sandbox: user, mount, process, network, IPC and host
+// name namespaces where permitted, a file system with only the standard library, landlock, seccomp and resource limits.
+// The sandbox is set up before NewNative returns; if that is impossible, the error is a [NoSandboxError] that names
+// what is missing. The engine is [Sandboxed].
 func NewNative(ctx context.Context, o NativeOptions) (Engine, error) {
 	found, err := findPython(ctx, o.Python)
 	if err != nil {
@@ -65,7 +65,7 @@ func NewNative(ctx context.Context, o NativeOptions) (Engine, error) {
 // Name implements Engine.
 func (n *native) Name() string { return "native" }
 
-// Sandbox says which Python runs and which layers stand around it.
+// Sandbox reports which Python runs and which layers surround it.
 func (n *native) Sandbox() Sandbox {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,7 +79,7 @@ func (n *native) Start(ctx context.Context, s *Setup) (Session, error) {
 	return newBridge(ctx, s, func(ctx context.Context) (process, error) {
 		limits := s.Limits.orDefault()
 		var err error
-		// A server that was killed is found out when it is asked: the next one serves.
+		// Asking a server is the only way to find out that it was killed: try again with the next one.
 		for range 3 {
 			var server *forkServer
 			if server, err = n.serving(ctx); err != nil {
@@ -113,7 +113,7 @@ func (n *native) Close() error {
 	return nil
 }
 
-// serving gives the fork server, a new one if there is none that lives.
+// serving returns the running fork server, or starts one.
 func (n *native) serving(ctx context.Context) (*forkServer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -131,10 +131,10 @@ func (n *native) serving(ctx context.Context) (*forkServer, error) {
 	return server, nil
 }
 
-// python is an interpreter that was found.
+// python is an interpreter found on this machine.
 type python struct{ path, version string }
 
-// findPython finds a CPython from 3.9 on: the one that is asked for, or the first of the places where one usually is.
+// findPython finds CPython 3.9 or later: the requested one, or the first in the usual places.
 func findPython(ctx context.Context, asked string) (python, error) {
 	candidates := []string{asked}
 	if asked == "" {
@@ -159,7 +159,8 @@ func findPython(ctx context.Context, asked string) (python, error) {
 	return python{}, &NoSandboxError{What: "there is no python3 from 3.9 on with its standard library", Tried: tried}
 }
 
-// probe asks a Python for its own path, past wrappers and virtual environments, and for what the fork server needs.
+// probe asks a Python for its real path, past wrappers and virtual environments, and for the features that the fork
+// server needs.
 const probe = `import sys
 path = getattr(sys, "_base_executable", None) or sys.executable
 print(path, "%d.%d.%d" % sys.version_info[:3], sys.implementation.name, sep="\n")
@@ -203,11 +204,11 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// isolation is one way to start the fork server. Ways are tried from the strongest on.
+// isolation is one way to start the fork server. The strongest is tried first.
 type isolation struct {
 	Namespaces bool `json:"namespaces"`
 	User       bool `json:"user"`
-	Map        bool `json:"map"` // there is a user nobody to become
+	Map        bool `json:"map"` // the user nobody exists
 	Sandbox    bool `json:"sandbox"`
 }
 
@@ -232,7 +233,7 @@ func (i isolation) attributes() *syscall.SysProcAttr {
 	return a
 }
 
-// ways lists the isolations to try.
+// ways lists the isolations in the order to try them.
 func ways() []isolation {
 	if os.Geteuid() == 0 {
 		return []isolation{
@@ -245,7 +246,7 @@ func ways() []isolation {
 	return []isolation{{Namespaces: true, User: true, Sandbox: true}, {Sandbox: true}}
 }
 
-// startForkServer starts a fork server with the strongest isolation that can be had.
+// startForkServer starts a fork server with the strongest isolation that works.
 func startForkServer(ctx context.Context, p python, bare bool) (*forkServer, Sandbox, error) {
 	if bare {
 		server, _, err := tryForkServer(ctx, p, isolation{})
@@ -268,8 +269,8 @@ func startForkServer(ctx context.Context, p python, bare bool) (*forkServer, San
 			tried = append(tried, label+": "+err.Error())
 			continue
 		}
-		// seccomp and the limits on resources are always on. Beside them, either the file system or landlock keeps files
-		// away; seccomp alone keeps away networks and other processes.
+		// seccomp and the resource limits are always on. seccomp alone blocks networks and other processes, but not
+		// files: the file system or landlock must do that.
 		if answer.Layers["files"] == "" && answer.Layers["landlock"] == "" {
 			server.stop()
 			tried = append(tried, label+": neither a file system of its own nor landlock: "+answer.Missing["landlock"])
@@ -287,14 +288,14 @@ type readiness struct {
 	Failed  string            `json:"failed"`
 }
 
-// tryForkServer starts a fork server and waits until its sandbox stands.
+// tryForkServer starts a fork server and waits until its sandbox is set up.
 func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *readiness, error) {
 	ours, theirs, err := socketPair(unix.SOCK_SEQPACKET)
 	if err != nil {
 		return nil, nil, err
 	}
 	cmd := exec.Command(p.path, "-s", "-S", "-B", "-X", "utf8", "-c", boot)
-	cmd.Env = []string{"PYTHONHASHSEED=0"} // sets are printed alike in every run
+	cmd.Env = []string{"PYTHONHASHSEED=0"} // sets print in the same order in every run
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs}
 	var complaint tail
@@ -359,7 +360,7 @@ func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *
 	return s, &ready, nil
 }
 
-// tail keeps the beginning of what a fork server complains of.
+// tail keeps the beginning of a fork server's error output.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -381,7 +382,7 @@ func (t *tail) String() string {
 	return string(t.text)
 }
 
-// socketPair makes a pair of connected Unix sockets, ours and one to give away.
+// socketPair returns a pair of connected Unix sockets, ours and one to pass on.
 func socketPair(kind int) (ours *net.UnixConn, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -413,13 +414,13 @@ type forkServer struct {
 // ending is how a session ended, as its parent saw it.
 type ending struct {
 	ID     int64   `json:"id"`
-	Status int     `json:"status"` // as wait gives it
+	Status int     `json:"status"` // as wait returns it
 	Alive  bool    `json:"alive"`  // it had to be killed
 	CPU    float64 `json:"cpu"`    // seconds
-	Failed string  `json:"failed"` // it never began
+	Failed string  `json:"failed"` // why it never began
 }
 
-// listen hands answers on until the server ends.
+// listen distributes answers until the server ends.
 func (s *forkServer) listen() {
 	defer close(s.ended)
 	buffer := make([]byte, 4<<10)
@@ -444,7 +445,7 @@ func (s *forkServer) listen() {
 	_ = s.control.Close()
 }
 
-// gone tells whether the server has ended, which ends its sessions too.
+// gone reports whether the server has ended, which also ends its sessions.
 func (s *forkServer) gone() bool {
 	select {
 	case <-s.ended:
@@ -456,7 +457,7 @@ func (s *forkServer) gone() bool {
 	}
 }
 
-// stop ends the server and its sessions, and waits until it is gone.
+// stop ends the server and its sessions, and waits for them.
 func (s *forkServer) stop() {
 	s.kill()
 	_ = s.control.Close()
@@ -495,7 +496,7 @@ func (s *forkServer) fork(l *Limits) (*nativeProcess, error) {
 	s.number++
 	number := s.number
 	s.mu.Unlock()
-	// The session's processor time has a limit of the kernel's as well, behind those that are watched.
+	// The kernel limits the session's processor time as well, above the limits that are watched.
 	seconds := int64((l.SessionTime + l.BlockCPU) / time.Second)
 	packet, err := json.Marshal(order{Do: "fork", ID: number, Memory: l.Memory, CPU: seconds + 2})
 	if err == nil {
@@ -531,12 +532,12 @@ type nativeProcess struct {
 	limits *Limits
 
 	mu     sync.Mutex
-	pid    int         // as seen from here, known from the first frame on
+	pid    int         // in our namespace; known after the first frame
 	handle *os.Process // nil before, and after the end
 	killed bool
 }
 
-// Read implements process. The first frame tells, by the kernel's word, which process sends.
+// Read implements process. With the first frame, the kernel reports which process sends.
 func (p *nativeProcess) Read(b []byte) (int, error) {
 	if p.pid != 0 {
 		return p.UnixConn.Read(b)
@@ -584,7 +585,7 @@ func (p *nativeProcess) rest(on bool) {
 		signal = syscall.SIGSTOP
 	}
 	if p.handle != nil {
-		_ = p.handle.Signal(signal) // one that is gone is found out by the next block
+		_ = p.handle.Signal(signal) // the next block finds out if it is gone
 	}
 }
 
@@ -604,7 +605,7 @@ func (p *nativeProcess) cpu() (time.Duration, bool) {
 	if p.handle == nil {
 		return 0, false
 	}
-	// A process's clock has a number of its own: see clock_getcpuclockid(3).
+	// The clock of another process has a computed id: see clock_getcpuclockid(3).
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^p.pid<<3|2), &t); err != nil {
 		return 0, false
@@ -634,7 +635,7 @@ func (p *nativeProcess) end() string {
 	if killed {
 		return ReasonKilled
 	}
-	if err != nil { // the server is gone, or about to be: the next session must not be asked of it
+	if err != nil { // the server is ending or gone: do not ask it for the next session
 		p.server.kill()
 		<-p.server.ended
 		return ReasonKilled
@@ -647,14 +648,14 @@ func (p *nativeProcess) end() string {
 	}
 }
 
-// reason reads how a session ended by itself.
+// reason returns why a session ended by itself.
 func (e *ending) reason(l *Limits) string {
 	status := syscall.WaitStatus(e.Status)
 	switch {
 	case e.Failed != "":
 		return ReasonKilled
 	case e.Alive:
-		return ReasonBridge // it closed its socket and went on
+		return ReasonBridge // it closed its socket and continued
 	case status.Exited():
 		switch status.ExitStatus() {
 		case 70:

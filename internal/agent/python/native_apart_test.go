@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNativeSessionsShareNoStreams has one session change the flags of its streams, which another would see if it had
-// the same: that is a way to talk.
+// TestNativeSessionsShareNoStreams has one session change the flags of its streams. If another session shared the
+// streams, it would see the change, and the two could communicate.
 func TestNativeSessionsShareNoStreams(t *testing.T) {
 	e := nativeEngine(t)
 	one, other := started(t, e, &Setup{}), started(t, e, &Setup{})
@@ -34,8 +34,8 @@ func TestNativeSessionsShareNoStreams(t *testing.T) {
 	}
 }
 
-// TestNativeSessionsEndWithTheirServer kills servers in each way to start them, where no namespace may be there to take
-// sessions along.
+// TestNativeSessionsEndWithTheirServer kills servers of every isolation, including those without a namespace that would
+// end the sessions too.
 func TestNativeSessionsEndWithTheirServer(t *testing.T) {
 	found, err := findPython(t.Context(), "")
 	if err != nil {
@@ -67,8 +67,8 @@ func TestNativeSessionsEndWithTheirServer(t *testing.T) {
 	}
 }
 
-// TestNativeSessionsRestBetweenBlocks has code end its block itself and go on: it is stopped until the next block,
-// which finds out.
+// TestNativeSessionsRestBetweenBlocks has code end its block itself and continue. It must be stopped until the next
+// block, which detects it.
 func TestNativeSessionsRestBetweenBlocks(t *testing.T) {
 	s := started(t, nativeEngine(t), &Setup{Limits: Limits{BlockTime: 300 * time.Millisecond}})
 	const code = `
@@ -84,7 +84,7 @@ while True:
 	for state := byte(0); state != 'T'; {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", processOf(s)))
 		if err != nil {
-			t.Fatal(err) // a session that has ended is none that rests
+			t.Fatal(err) // a session that has ended is not resting
 		}
 		if _, rest, ok := bytes.Cut(text, []byte(") ")); ok {
 			state = rest[0]
@@ -101,8 +101,8 @@ while True:
 	}
 }
 
-// TestNativeInheritsNoDescriptor opens a secret at descriptor 100 before the engine starts, as a shell's exec
-// 100<secret does. No descriptor but those of the session may be open in a session.
+// TestNativeInheritsNoDescriptor opens a secret at descriptor 100 before the engine starts, like a shell's exec
+// 100<secret. A session may have no descriptors but its own.
 func TestNativeInheritsNoDescriptor(t *testing.T) {
 	secret, err := os.CreateTemp(t.TempDir(), "secret")
 	if err != nil {

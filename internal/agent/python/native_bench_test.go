@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// world is as many functions as a large open world has.
+// world returns n functions, as in a large open world.
 func world(n int) []Function {
 	functions := make([]Function, n)
 	for i := range functions {
@@ -30,7 +30,7 @@ func oneRow(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`[{"name":"Ada","age":36}]`), nil
 }
 
-// BenchmarkNativeSession starts sessions in a world of 5,000 functions and has each answer a block.
+// BenchmarkNativeSession starts sessions with 5,000 functions, each of which answers one block.
 func BenchmarkNativeSession(b *testing.B) {
 	e := nativeEngine(b)
 	setup := &Setup{Functions: world(5000), Call: oneRow}
@@ -71,7 +71,7 @@ func BenchmarkNativeCall(b *testing.B) {
 	}
 }
 
-// BenchmarkNativeLive starts 200 sessions that stay, and then measures one more; it tells what each takes of memory.
+// BenchmarkNativeLive starts 200 sessions, keeps them, and measures one more; it reports the memory of each.
 func BenchmarkNativeLive(b *testing.B) {
 	e := nativeEngine(b)
 	setup := &Setup{Functions: world(5000), Call: oneRow}
@@ -107,7 +107,7 @@ func BenchmarkNativeLive(b *testing.B) {
 	b.ReportMetric(share/float64(len(live))/1024, "MiB-own-share/session")
 }
 
-// kilobytes reads a line of what the kernel counts of a process's memory.
+// kilobytes reads one memory statistic of a process.
 func kilobytes(b *testing.B, pid int, name string) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
@@ -142,8 +142,7 @@ client.stop_channels()
 manager.shutdown_kernel(now=True)
 print(json.dumps({"start": start, "block": block}))`
 
-// BenchmarkJupyterKernel measures the kernel of a notebook as it is installed here: its start and a block without a
-// call.
+// BenchmarkJupyterKernel measures the installed notebook kernel: its start and a block without a call.
 func BenchmarkJupyterKernel(b *testing.B) {
 	if err := exec.CommandContext(b.Context(), "python3", "-c", "import ipykernel, jupyter_client").Run(); err != nil {
 		b.Skip("python3 has no ipykernel and jupyter_client to compare with: pip install ipykernel jupyter_client")

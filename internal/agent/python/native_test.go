@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// nativeEngine starts the engine, or skips the test where the machine cannot have it. SEATRIAL_PYTHON names another
-// Python than the system's to test with.
+// nativeEngine starts the engine, or skips the test if this machine cannot run it. SEATRIAL_PYTHON selects a Python
+// other than the system's.
 func nativeEngine(tb testing.TB) Engine {
 	tb.Helper()
 	e, err := NewNative(tb.Context(), NativeOptions{Python: os.Getenv("SEATRIAL_PYTHON")})
@@ -35,7 +35,7 @@ func nativeEngine(tb testing.TB) Engine {
 	return e
 }
 
-// hostileLimits are small, so that what runs into them does soon.
+// hostileLimits are small, to be reached soon.
 var hostileLimits = Limits{
 	BlockTime: 1200 * time.Millisecond, BlockCPU: time.Second, SessionTime: time.Minute, Memory: 256 << 20,
 	Output: 4 << 10,
@@ -46,7 +46,7 @@ func TestNativeOutlivesHostilePrograms(t *testing.T) {
 	testHostile(t, nativeEngine(t), hostileLimits)
 }
 
-// started gives a session with functions, and closes it with the test.
+// started returns a session with functions, and closes it when the test ends.
 func started(tb testing.TB, e Engine, setup *Setup) Session {
 	tb.Helper()
 	s, err := e.Start(tb.Context(), setup)
@@ -57,7 +57,7 @@ func started(tb testing.TB, e Engine, setup *Setup) Session {
 	return s
 }
 
-// ran runs a block that must not fail on Seatrial's side.
+// ran runs a block that must not cause a failure of Seatrial's own.
 func ran(tb testing.TB, s Session, code string) *Outcome {
 	tb.Helper()
 	o, err := s.Run(tb.Context(), code)
@@ -67,7 +67,7 @@ func ran(tb testing.TB, s Session, code string) *Outcome {
 	return o
 }
 
-// processOf is the session's process, as seen from here.
+// processOf returns the session's process id in our namespace.
 func processOf(s Session) int { return s.(*bridge).p.(*nativeProcess).pid }
 
 func TestNativeSandboxSaysItsLayers(t *testing.T) {
@@ -82,8 +82,8 @@ func TestNativeSandboxSaysItsLayers(t *testing.T) {
 	}
 }
 
-// TestNativeIsSafeByFewerLayers starts the server in every way that this machine permits, down to no namespaces at all,
-// and asks each for what no session may have.
+// TestNativeIsSafeByFewerLayers starts the server with every isolation that this machine permits, down to no namespaces
+// at all, and tries to reach what no session may have.
 func TestNativeIsSafeByFewerLayers(t *testing.T) {
 	found, err := findPython(t.Context(), "")
 	if err != nil {
@@ -118,8 +118,8 @@ func TestNativeIsSafeByFewerLayers(t *testing.T) {
 	}
 }
 
-// TestNativeMemoryHoldsNothingOfTheHost reads all of a session's memory, from outside, for what the process that
-// started it and other sessions know.
+// TestNativeMemoryHoldsNothingOfTheHost searches all of a session's memory, from outside, for data of the process that
+// started it and of other sessions.
 func TestNativeMemoryHoldsNothingOfTheHost(t *testing.T) {
 	secret := strings.Join([]string{"PLANTED", "SECRET", strconv.Itoa(os.Getpid())}, "-")
 	t.Setenv("SEATRIAL_PLANTED", secret)
@@ -136,7 +136,7 @@ func TestNativeMemoryHoldsNothingOfTheHost(t *testing.T) {
 	if n := timesInMemory(t, processOf(other), secret); n == 0 {
 		t.Fatal("what a session was told is not found in its memory: the search is blind")
 	}
-	// A function that a session was given and that nothing named stays outside as well.
+	// A function that nothing has named must stay outside the session as well.
 	s := started(t, e, &Setup{Functions: []Function{{Name: "unnamed", Document: secret}}, Call: call})
 	if o := ran(t, s, "import gc, os, sys\nlen(gc.get_objects()) > 0, dict(os.environ), sys.argv"); o.Value != "(True, {}, [''])" {
 		t.Error(brief(o))
@@ -148,7 +148,7 @@ func TestNativeMemoryHoldsNothingOfTheHost(t *testing.T) {
 	}
 }
 
-// timesInMemory counts a text in all that a process has mapped.
+// timesInMemory counts the occurrences of a text in a process's mapped memory.
 func timesInMemory(t *testing.T, pid int, text string) int {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
@@ -182,7 +182,7 @@ func timesInMemory(t *testing.T, pid int, text string) int {
 }
 
 // TestNativeSessionsThatAreKilledAreReplaced kills sessions and fork servers at random moments, while they start, run,
-// call and rest. Every block ends, every loss is told, and what is not lost is right.
+// call and rest. Every block must end, every loss must be reported, and the other results must be right.
 func TestNativeSessionsThatAreKilledAreReplaced(t *testing.T) {
 	e := nativeEngine(t)
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -200,7 +200,7 @@ func TestNativeSessionsThatAreKilledAreReplaced(t *testing.T) {
 			case <-time.After(time.Duration(draw.IntN(15)) * time.Millisecond):
 			}
 			if draw.IntN(12) == 0 {
-				// Whoever waits for the lock would kill every server at its birth.
+				// Waiting for the lock would kill every server as soon as it starts.
 				if n := e.(*native); n.mu.TryLock() {
 					if n.server != nil {
 						n.server.kill()
@@ -234,7 +234,7 @@ func TestNativeSessionsThatAreKilledAreReplaced(t *testing.T) {
 			mu.Lock()
 			sessions[worker] = s
 			mu.Unlock()
-			at := 0 // as the session should have it
+			at := 0 // the value that the session should have
 			for range blocks {
 				o, err := s.Run(t.Context(), "n = globals().get('n', 0) + 1\nprint('x' * 20000)\necho(n)[0]['value']")
 				s.note()
@@ -276,7 +276,7 @@ func TestNativeSessionsThatAreKilledAreReplaced(t *testing.T) {
 	}
 }
 
-// watched lets a test see the process of a session that another goroutine runs.
+// watched lets a test see the process of a session that runs in another goroutine.
 type watched struct {
 	*bridge
 	latest atomic.Pointer[nativeProcess]
@@ -316,7 +316,7 @@ func TestNativeStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestNativeDoesNotCountCalls lets a call outlast the block's time.
+// TestNativeDoesNotCountCalls checks that a call may take longer than the block's time.
 func TestNativeDoesNotCountCalls(t *testing.T) {
 	limits := Limits{BlockTime: 200 * time.Millisecond}
 	release := make(chan struct{})
@@ -333,7 +333,7 @@ func TestNativeDoesNotCountCalls(t *testing.T) {
 	}
 }
 
-// TestNativeCountsTheSession spends a session's time and calls.
+// TestNativeCountsTheSession uses up a session's time and calls.
 func TestNativeCountsTheSession(t *testing.T) {
 	s := started(t, nativeEngine(t), &Setup{
 		Functions: hostileFunctions, Call: serveHostile,
@@ -353,7 +353,7 @@ func TestNativeCountsTheSession(t *testing.T) {
 	}
 }
 
-// TestNativeCountsProcessorTime tells sleeping from working.
+// TestNativeCountsProcessorTime checks that sleeping does not count as processor time.
 func TestNativeCountsProcessorTime(t *testing.T) {
 	s := started(t, nativeEngine(t), &Setup{Limits: Limits{BlockTime: time.Minute, BlockCPU: 100 * time.Millisecond}})
 	if o := ran(t, s, "import time\ntime.sleep(0.3)\n'rested'"); o.Value != "'rested'" {
@@ -364,7 +364,7 @@ func TestNativeCountsProcessorTime(t *testing.T) {
 	}
 }
 
-// TestNativeFailureOfACallEndsTheBlock keeps Seatrial's own failures apart from what Python sees.
+// TestNativeFailureOfACallEndsTheBlock checks that Python never sees Seatrial's own failures.
 func TestNativeFailureOfACallEndsTheBlock(t *testing.T) {
 	broken := errors.New("the environment is broken")
 	s := started(t, nativeEngine(t), &Setup{
@@ -378,7 +378,7 @@ func TestNativeFailureOfACallEndsTheBlock(t *testing.T) {
 
 func TestNativeOutcomesAreANotebooks(t *testing.T) { testNotebook(t, nativeEngine(t)) }
 
-// TestNativeWithoutASandboxIsAskedForByName keeps the bare interpreter behind its option.
+// TestNativeWithoutASandboxIsAskedForByName checks that the bare interpreter runs only with its option.
 func TestNativeWithoutASandboxIsAskedForByName(t *testing.T) {
 	e, err := NewNative(t.Context(), NativeOptions{WithoutAnySandbox: true})
 	if err != nil {

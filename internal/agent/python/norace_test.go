@@ -2,5 +2,5 @@
 
 package python
 
-// underRace says that the race detector is at work.
+// underRace reports whether the race detector is on.
 const underRace = false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// testNotebook types blocks into one session, and reads what comes back as one would in a notebook.
+// testNotebook runs blocks in one session and checks what a notebook would show.
 func testNotebook(t *testing.T, e Engine) {
 	s, err := e.Start(t.Context(), &Setup{Functions: hostileFunctions, Call: serveHostile, Limits: Limits{Output: 1000}})
 	if err != nil {
@@ -14,7 +14,7 @@ func testNotebook(t *testing.T, e Engine) {
 	defer func() { _ = s.Close() }()
 	for _, c := range []struct {
 		code string
-		want Outcome // of the traceback its end, without carets, which not every Python draws
+		want Outcome // only the end of the traceback, without carets, which not every Python prints
 	}{
 		{"x = 41", Outcome{}},
 		{"print('a')\nx + 1", Outcome{Output: "a\n", Value: "42"}},
@@ -71,7 +71,7 @@ func testNotebook(t *testing.T, e Engine) {
 	}
 }
 
-// withoutCarets leaves out the lines that only point.
+// withoutCarets removes the lines that contain only markers.
 func withoutCarets(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -2,6 +2,6 @@
 
 package python
 
-// underRace says that the race detector is at work. The hostile programs run inside an interpreter, where it sees
+// underRace reports whether the race detector is on. The hostile programs run inside an interpreter, where it sees
 // nothing.
 const underRace = true

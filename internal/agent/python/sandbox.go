@@ -10,25 +10,25 @@ import (
 type NativeOptions struct {
 	// Python is the interpreter's path; empty means the system's python3.
 	Python string
-	// WithoutAnySandbox runs hostile code with the user's own rights, within limits on time and memory alone.
+	// WithoutAnySandbox runs hostile code with the user's own rights; only time and memory are limited.
 	WithoutAnySandbox bool
 }
 
-// Sandboxed is an engine that can say what stands around its interpreters.
+// Sandboxed is an engine that can describe the sandbox around its interpreters.
 type Sandboxed interface {
 	Engine
 	Sandbox() Sandbox
 }
 
-// Sandbox says what stands around an interpreter.
+// Sandbox describes the sandbox around an interpreter.
 type Sandbox struct {
 	Python  string            // path
-	Version string            // as 3.11.2
-	Layers  map[string]string // those that are on, with what they are
-	Missing map[string]string // those that cannot be had here, with the reason
+	Version string            // such as 3.11.2
+	Layers  map[string]string // active layers, with descriptions
+	Missing map[string]string // unavailable layers, with reasons
 }
 
-// String names the layers in one line.
+// String lists the layers in one line.
 func (s Sandbox) String() string {
 	if len(s.Layers) == 0 {
 		return fmt.Sprintf("python %s without any sandbox", s.Version)
@@ -49,7 +49,7 @@ func (s Sandbox) String() string {
 	return text
 }
 
-// NoSandboxError says that an engine cannot be had on this machine, what was tried, and how to get either engine.
+// NoSandboxError reports that this machine cannot run an engine, what was tried, and how to get either engine.
 type NoSandboxError struct {
 	What  string
 	Tried []string
@@ -64,7 +64,7 @@ func (e *NoSandboxError) Error() string {
 	return text
 }
 
-// Hint says how to get an interpreter.
+// Hint returns how to get an interpreter.
 func (e *NoSandboxError) Hint() string {
 	return "for the engine native: Linux with python3 from 3.9 on (package python3), a kernel from 5.13 on with " +
 		"landlock or " +

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed are the system calls that Python needs to compute, to read the standard library, and to talk on the
-// descriptors that it has. Nothing in them reaches another process, a network or the clock's hands.
+// allowed are the system calls that Python needs to compute, to read the standard library, and to use its open
+// descriptors. None of them reaches another process or a network, or sets the clock.
 var allowed = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_CLOSE,
 	unix.SYS_CLOSE_RANGE, unix.SYS_FSTAT, unix.SYS_STATX, unix.SYS_LSEEK, unix.SYS_OPENAT, unix.SYS_FACCESSAT,
@@ -36,15 +36,15 @@ const (
 	retErrno = 0x00050000
 )
 
-// Offsets in struct seccomp_data, of the lower half of an argument on the two processors, which are little-endian.
+// Offsets in struct seccomp_data; those of arguments are of the lower half on both processors, which are little-endian.
 const (
 	offsetNumber    = 0
 	offsetProcessor = 4
 	offsetArguments = 16
 )
 
-// seccompFilter is the filter of a session: an allow-list, refusing with EPERM what it does not name, so that Python
-// raises an error that a program can catch.
+// seccompFilter returns the filter of a session: an allow-list. Any other call fails with EPERM, which Python raises as
+// an error that a program can catch.
 func seccompFilter() []byte {
 	var program []unix.SockFilter
 	load := func(offset uint32) {
@@ -53,7 +53,7 @@ func seccompFilter() []byte {
 	answer := func(k uint32) {
 		program = append(program, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k})
 	}
-	// unless jumps over the next skip instructions where the loaded word is not k.
+	// unless skips the next skip instructions if the loaded word is not k.
 	unless := func(k uint32, skip uint8) {
 		program = append(program, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: skip, K: k})
 	}
@@ -68,11 +68,11 @@ func seccompFilter() []byte {
 		unless(number, 1)
 		answer(retAllow)
 	}
-	// The C library falls back to clone, which is refused like all the rest.
+	// The C library falls back to clone, which is refused like all other calls.
 	unless(unix.SYS_CLONE3, 1)
 	answer(refuse(unix.ENOSYS))
 
-	// among allows a system call where the word of an argument is one of some values.
+	// among allows a system call if the word of an argument has one of the values.
 	among := func(number uint32, argument uint32, otherwise unix.Errno, values ...uint32) {
 		unless(number, uint8(2+2*len(values)))
 		load(offsetArguments + 8*argument)
@@ -85,9 +85,9 @@ func seccompFilter() []byte {
 	among(unix.SYS_FCNTL, 1, unix.EPERM, unix.F_DUPFD, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL,
 		unix.F_DUPFD_CLOEXEC)
 	among(unix.SYS_IOCTL, 1, unix.ENOTTY, 0x5421, 0x5451)   // FIONBIO, FIOCLEX
-	among(unix.SYS_SOCKETPAIR, 0, unix.EPERM, unix.AF_UNIX) // within the process: asyncio wakes itself through one
+	among(unix.SYS_SOCKETPAIR, 0, unix.EPERM, unix.AF_UNIX) // within the process: asyncio wakes its loop through one
 
-	// none allows a system call where both words of a pointer are null.
+	// none allows a system call if both words of a pointer are null.
 	none := func(number uint32, argument uint32) {
 		unless(number, 6)
 		load(offsetArguments + 8*argument)
@@ -97,8 +97,8 @@ func seccompFilter() []byte {
 		answer(retAllow)
 		answer(refuse(unix.EPERM))
 	}
-	none(unix.SYS_SENDTO, 4)    // to nobody but the other end
-	none(unix.SYS_PRLIMIT64, 2) // limits are read, not set
+	none(unix.SYS_SENDTO, 4)    // only to the connected peer
+	none(unix.SYS_PRLIMIT64, 2) // limits may be read, not set
 	answer(refuse(unix.EPERM))
 
 	out := make([]byte, 0, 8*len(program))

@@ -8,7 +8,7 @@ import (
 //go:embed session.py
 var sessionProgram string
 
-// orDefault gives the limits with defaults for what is zero.
+// orDefault returns the limits with zero values replaced by defaults.
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
 	return Limits{

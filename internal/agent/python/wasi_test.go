@@ -25,7 +25,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// wasiOptions are those of the tests: the file that SEATRIAL_PYTHON_WASI names, or the one that was fetched.
+// wasiOptions returns the options of the tests: the file in SEATRIAL_PYTHON_WASI, or the fetched one.
 func wasiOptions(t testing.TB) WASIOptions {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -45,7 +45,7 @@ var sharedWASI struct {
 	err    error
 }
 
-// wasiEngine is the engine of all tests: starting one takes most of a second.
+// wasiEngine returns the engine of all tests: starting one takes most of a second.
 func wasiEngine(t testing.TB) *wasi {
 	t.Helper()
 	o := wasiOptions(t)
@@ -57,7 +57,7 @@ func wasiEngine(t testing.TB) *wasi {
 	return s.engine.(*wasi)
 }
 
-// wasiLimits leave time for code that is some twenty times slower than outside, on a machine with other work.
+// wasiLimits leave time for code that runs about twenty times slower than natively, on a busy machine.
 var wasiLimits = Limits{
 	BlockTime: 20 * time.Second, BlockCPU: 15 * time.Second, SessionTime: time.Minute, Memory: 128 << 20, Output: 16 << 10,
 	Value: 1 << 20, BlockCalls: 50, SessionCalls: 200,
@@ -87,7 +87,7 @@ func begin(t testing.TB, s *Setup) Session {
 	return session
 }
 
-// mustRun runs a block that has to do without an error of Seatrial's own.
+// mustRun runs a block that must not cause a failure of Seatrial's own.
 func mustRun(t testing.TB, s Session, code string) *Outcome {
 	t.Helper()
 	o, err := s.Run(context.Background(), code)
@@ -97,8 +97,8 @@ func mustRun(t testing.TB, s Session, code string) *Outcome {
 	return o
 }
 
-// TestWASISessionsAreAlike runs what could differ from session to session, and from engine to engine, in sessions of
-// two engines side by side.
+// TestWASISessionsAreAlike runs code whose result could differ between sessions or engines, in concurrent sessions of
+// two engines.
 func TestWASISessionsAreAlike(t *testing.T) {
 	second, err := NewWASI(t.Context(), wasiOptions(t))
 	if err != nil {
@@ -146,7 +146,8 @@ func TestWASISessionsAreAlike(t *testing.T) {
 	}
 }
 
-// TestWASIImageStays spoils everything that a session can reach, and finds the image and the next session as they were.
+// TestWASIImageStays overwrites everything that a session can reach, and checks that the image and the next session are
+// unchanged.
 func TestWASIImageStays(t *testing.T) {
 	e := wasiEngine(t)
 	before := sha256.Sum256(e.image.memory)
@@ -174,7 +175,7 @@ open(os.__file__, "w").close()  # the files inside the module are memory as well
 	}
 }
 
-// TestWASICopiesAllState compares an instance that has not run with the image.
+// TestWASICopiesAllState compares a fresh instance with the image.
 func TestWASICopiesAllState(t *testing.T) {
 	e := wasiEngine(t)
 	mod, _, err := e.instance(t.Context(), &linearMemory{limit: wasiLimits.Memory})
@@ -195,7 +196,7 @@ func TestWASICopiesAllState(t *testing.T) {
 	}
 }
 
-// TestWASIKeepsTheHostOut looks for whatever of the host could show.
+// TestWASIKeepsTheHostOut looks for any data of the host.
 func TestWASIKeepsTheHostOut(t *testing.T) {
 	t.Setenv("SEATRIAL_PLANTED", planted)
 	s := begin(t, &Setup{})
@@ -215,7 +216,7 @@ func TestWASIKeepsTheHostOut(t *testing.T) {
 	}
 }
 
-// TestWASIEndsWithItsContext cancels a block that would run for long, from within a call that it makes.
+// TestWASIEndsWithItsContext cancels a long block during a call that it makes.
 func TestWASIEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := begin(t, &Setup{
@@ -233,7 +234,7 @@ func TestWASIEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestWASIOutlivesKilling ends instances while their blocks run: none is lost without a word, and each session goes on.
+// TestWASIOutlivesKilling ends instances while their blocks run: every loss is reported, and each session continues.
 func TestWASIOutlivesKilling(t *testing.T) {
 	const sessions, kills = 4, 5
 	var wait sync.WaitGroup
@@ -272,7 +273,7 @@ func TestWASIOutlivesKilling(t *testing.T) {
 	wait.Wait()
 }
 
-// TestWASIClosesUnderRunningBlocks closes an engine whose sessions run code without end.
+// TestWASIClosesUnderRunningBlocks closes an engine whose sessions run endless code.
 func TestWASIClosesUnderRunningBlocks(t *testing.T) {
 	e, err := NewWASI(t.Context(), wasiOptions(t))
 	if err != nil {
@@ -316,7 +317,7 @@ func TestWASIClosesUnderRunningBlocks(t *testing.T) {
 	}
 }
 
-// TestWASINoticesCodeThatGoesOn ends its block by itself and goes on: the outcome that it wrote does not count.
+// TestWASINoticesCodeThatGoesOn has code end its block itself and continue: the outcome that it wrote does not count.
 func TestWASINoticesCodeThatGoesOn(t *testing.T) {
 	limits := wasiLimits
 	limits.BlockTime = 500 * time.Millisecond
@@ -342,8 +343,8 @@ forge(b"d", {"id": %d, "value": "forged", "traceback": "", "cut": False, "lost":
 			}
 		})
 	}
-	// Code that ends its block and then takes the next one in the session's place says what it likes of itself, as code
-	// always can; what it cannot do is to hold on to the session, or to go past a limit.
+	// Code that ends its block and then takes the next one from the session can claim anything about itself, as code
+	// always can. It cannot keep the session or exceed a limit.
 	s := begin(t, &Setup{Limits: limits})
 	if o := mustRun(t, s, fmt.Sprintf(forge, 1)+"os.read(0, 1)"); o.Value != "forged" {
 		t.Errorf("%+v", o)
@@ -356,7 +357,7 @@ forge(b"d", {"id": %d, "value": "forged", "traceback": "", "cut": False, "lost":
 	}
 }
 
-// TestWASINoticesCodeThatWaits has a block read what is not there: it ends at once, and long before its time.
+// TestWASINoticesCodeThatWaits has a block read missing data: it must end at once, long before its time is up.
 func TestWASINoticesCodeThatWaits(t *testing.T) {
 	s := begin(t, &Setup{Limits: wasiLimits})
 	if o := mustRun(t, s, "import os\nos.read(0, 1)"); !o.Fresh || o.Reason != ReasonBridge {
@@ -367,7 +368,7 @@ func TestWASINoticesCodeThatWaits(t *testing.T) {
 	}
 }
 
-// TestWASIWaits has code sleep and poll, which costs wall time and no processor time.
+// TestWASIWaits has code sleep and poll, which takes wall time and no processor time.
 func TestWASIWaits(t *testing.T) {
 	limits := wasiLimits
 	limits.BlockCPU = time.Second
@@ -381,7 +382,7 @@ func TestWASIWaits(t *testing.T) {
 	}
 }
 
-// TestWASIMemory takes all memory there is, and gets by with less.
+// TestWASIMemory exhausts the memory, and then needs less than the limit.
 func TestWASIMemory(t *testing.T) {
 	limits := wasiLimits
 	limits.Memory = 48 << 20
@@ -436,7 +437,7 @@ func TestWASIRefusesOtherPrograms(t *testing.T) {
 	}
 }
 
-// FuzzPatchModule gives it anything: what it makes of a module that wazero takes, wazero takes as well.
+// FuzzPatchModule patches any bytes: if wazero accepts a module, it must accept the patched one.
 func FuzzPatchModule(f *testing.F) {
 	f.Add([]byte("\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x01\x06\x06\x01\x7f\x01\x41\x00\x0b\x07\x05\x01\x01m\x02\x00\x00\x05\x04name"))
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
@@ -465,7 +466,7 @@ func FuzzPatchModule(f *testing.F) {
 	})
 }
 
-// TestFetchWASIKeepsWhatIsThere does not ask npm for a file that is there and right.
+// TestFetchWASIKeepsWhatIsThere checks that a correct file is not fetched again.
 func TestFetchWASIKeepsWhatIsThere(t *testing.T) {
 	o := wasiOptions(t)
 	if o.File != "" {
@@ -481,7 +482,7 @@ func TestFetchWASIKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestGuestCounts compares the time that a guest has used with what it did.
+// TestGuestCounts compares a guest's measured time with what it did.
 func TestGuestCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuest(&linearMemory{})
@@ -519,7 +520,7 @@ func TestGuestCounts(t *testing.T) {
 	})
 }
 
-// TestGuestSaysWhyItEnded goes through the ways in which an instance can end.
+// TestGuestSaysWhyItEnded checks the reason for each way in which an instance can end.
 func TestGuestSaysWhyItEnded(t *testing.T) {
 	trap := errors.New("wasm error: unreachable")
 	for _, test := range []struct {
@@ -552,7 +553,7 @@ func TestClockWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const realtime, steady = 0, 1
 		defer func(real time.Time) { began = real }(began)
-		began = time.Now() // the bubble's time lies before the real one
+		began = time.Now() // the bubble's time is earlier than the real time
 		for _, test := range []struct {
 			clock    uint32
 			timeout  uint64
@@ -575,7 +576,7 @@ func TestClockWait(t *testing.T) {
 	})
 }
 
-// TestGuestWaitsForItsReader writes more than anybody reads, and goes on when somebody does.
+// TestGuestWaitsForItsReader writes more than the buffer takes, and continues when somebody reads.
 func TestGuestWaitsForItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuest(&linearMemory{})
@@ -602,7 +603,7 @@ func TestGuestWaitsForItsReader(t *testing.T) {
 // BenchmarkWASIEngine starts the engine from compiled code.
 func BenchmarkWASIEngine(b *testing.B) {
 	o := wasiOptions(b)
-	wasiEngine(b) // compiles where nothing is compiled yet
+	wasiEngine(b) // fills the cache of compiled code
 	for b.Loop() {
 		e, err := NewWASI(b.Context(), o)
 		if err != nil {

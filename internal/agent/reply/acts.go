@@ -9,11 +9,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// Acts are the names under which a protocol offers answering and declining as tools.
+// Acts names the tools by which a protocol lets a model answer and decline.
 type Acts struct{ Answer, Decline string }
 
-// Actions turns calls into actions. What stands behind the act that ends the episode is named, not done. A call of an
-// act that lacks its argument is no act; its place in the list of sent calls is -1.
+// Actions turns calls into actions. Calls after the act that ends the episode are named in unparsed, not made. A call
+// of an act without its argument is not an act; its index in sent is -1.
 func (a Acts) Actions(calls []Call) (actions []task.Action, sent []int, unparsed []task.Unparse) {
 	ended := false
 	for i := range calls {
@@ -49,7 +49,7 @@ func (a Acts) Actions(calls []Call) (actions []task.Action, sent []int, unparsed
 	return actions, sent, unparsed
 }
 
-// callText writes a call for the list of what was not done.
+// callText writes a call for the list of calls that were not made.
 func callText(c *Call) string {
 	text := c.Tool + " " + string(c.Arguments)
 	if c.Label != "" {
@@ -58,9 +58,9 @@ func callText(c *Call) string {
 	return text
 }
 
-// answerOf reads the argument of an answering call. Text that holds a JSON list or object is that list or object.
-// Where the argument has another name, or is no object at all, what is there is taken, and the answer is marked
-// lenient; fields beside the answer are named. It is false where there is nothing to take.
+// answerOf reads the argument of an answering call. If the text contains a JSON list or object, the answer is that list
+// or object. If the argument has another name, or the arguments are not an object, answerOf takes the value it finds
+// and marks the answer lenient. It names other fields beside the answer. It returns false if there is no value to take.
 func answerOf(arguments json.RawMessage) (task.Action, []task.Unparse, bool) {
 	action := task.Action{Kind: task.ActionAnswer}
 	var text string
@@ -93,7 +93,7 @@ func answerOf(arguments json.RawMessage) (task.Action, []task.Unparse, bool) {
 	return action, left, true
 }
 
-// ReasonIn reads the reason of a declining call, whatever its argument is called.
+// ReasonIn returns the reason in a declining call, whatever its argument is called.
 func ReasonIn(arguments json.RawMessage) string {
 	var text string
 	var fields map[string]json.RawMessage
@@ -111,8 +111,8 @@ func ReasonIn(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// FinalAnswer reads the text of an answer: JSON (also as Python writes it), inside a fence or not, where the whole of
-// it reads so, and otherwise the text itself as a JSON string. Backticks around it do not count.
+// FinalAnswer reads the text of an answer. Text that is entirely JSON (or JSON as Python prints it), fenced or not, is
+// parsed; any other text becomes a JSON string. Surrounding backticks are ignored.
 func FinalAnswer(text string) json.RawMessage {
 	text = strings.TrimSpace(text)
 	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
@@ -140,10 +140,10 @@ func FinalAnswer(text string) json.RawMessage {
 	return literal.Quote(text)
 }
 
-// ProseAnswer takes the prose of a reply that makes no call and answers under no tag for the answer. This is the
-// stated rule behind [task.Action.Lenient]: the whole prose is the answer, or, where it has exactly one fenced
-// block that holds JSON, what is in that block. Nothing is taken from a reply in which something could not be read,
-// or that was cut at its length.
+// ProseAnswer takes the prose of a reply that makes no call and has no answer tag. It implements the rule that
+// [task.Action.Lenient] documents: the answer is the content of the only fenced block of JSON, if there is exactly one,
+// and otherwise the whole prose. It takes no answer from a reply that has an unreadable part or was cut at the length
+// limit.
 func ProseAnswer(r *Reading, finish string) (task.Action, bool) {
 	if r.Prose == "" || len(r.Unparsed) > 0 || finish == model.FinishLength {
 		return task.Action{}, false
@@ -157,7 +157,7 @@ func ProseAnswer(r *Reading, finish string) (task.Action, bool) {
 	return action, true
 }
 
-// actAnswer and actDecline are the tools by which a model ends an episode.
+// ActAnswer and ActDecline are the tools by which a model ends an episode.
 const (
 	ActAnswer  = "submit_answer"
 	ActDecline = "decline"

@@ -11,26 +11,27 @@ import (
 var (
 	codeTag   = regexp.MustCompile(`(?i)<(execute|solution)(?:\s[^<>\n]*)?>`)
 	codeClose = regexp.MustCompile(`(?i)</(?:execute|solution)\s*>`)
-	// codeLine is a tag that opens another block where the one before was not closed: no line of Python looks like it.
+	// codeLine is an opening tag alone on a line. It starts another block when the previous one was not closed: no line
+	// of Python looks like it.
 	codeLine = regexp.MustCompile(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
 )
 
-// Code is the code of a reply, and whether it leaves the solution.
+// Code is the code in a reply, and whether the reply submits it as the solution.
 type Code struct {
 	Text     string
 	Solution bool
 }
 
-// CodeParts is what a reply is made of.
+// CodeParts are the parts of a reply: code, thoughts and the rest.
 type CodeParts struct {
 	Thoughts Thoughts
 	Found    *Code
 	Left     []task.Unparse // after the block
-	Open     bool           // the block does not end
-	End      int            // of the block with its tags
+	Open     bool           // the block has no closing tag
+	End      int            // end of the block, including its tags
 }
 
-// prose takes what stands outside of blocks and thoughts.
+// prose records text outside blocks and thoughts.
 func (p *CodeParts) prose(text string) {
 	if p.Found != nil {
 		p.Left = appendLeft(p.Left, text)
@@ -39,11 +40,11 @@ func (p *CodeParts) prose(text string) {
 	p.Thoughts.add(text)
 }
 
-// ReadCode reads a reply from left to right, so that code may hold the tags of thoughts, and thoughts those of code.
+// ReadCode reads a reply from left to right, so code may contain thought tags and thoughts may contain code tags.
 func ReadCode(text string) *CodeParts {
 	p := &CodeParts{End: len(text)}
 	at := 0
-	// Chat templates open the thought themselves, so that only its end is in the reply.
+	// Chat templates open the thought themselves: the reply contains only its end.
 	if end := reasoningEnd.FindStringIndex(text); end != nil && !reasoningTag.MatchString(text[:end[0]]) {
 		opens, closes := codeTag.FindAllStringIndex(text[:end[0]], -1), codeClose.FindAllStringIndex(text[:end[0]], -1)
 		if len(opens) <= len(closes) {
@@ -68,7 +69,7 @@ func ReadCode(text string) *CodeParts {
 			if end := reasoningEnd.FindStringIndex(inner); end != nil {
 				until, next = end[0], end[1]
 			}
-			// A thought that is not closed ends where a block begins.
+			// A thought without a closing tag ends where a block begins.
 			if again := reasoningTag.FindStringIndex(inner[:until]); next == len(inner) && until == next || again != nil {
 				if code := codeTag.FindStringIndex(inner[:until]); code != nil && (again == nil || code[0] < again[0]) {
 					until, next = code[0], code[0]
@@ -81,7 +82,7 @@ func ReadCode(text string) *CodeParts {
 			p.Found = &Code{Solution: strings.EqualFold(rest[code[2]:code[3]], "solution")}
 			inner := rest[code[1]:]
 			if again := codeTagFirst.FindStringSubmatchIndex(inner); again != nil {
-				code[1] += again[1] // a block right inside another
+				code[1] += again[1] // a block nested directly in another
 				inner = inner[again[1]:]
 			}
 			until, next := len(inner), len(inner)
@@ -102,11 +103,11 @@ func ReadCode(text string) *CodeParts {
 	}
 }
 
-// codeTagFirst is a block that begins right after the tag of another.
+// codeTagFirst matches a block that begins right after another opening tag.
 var codeTagFirst = regexp.MustCompile(`(?i)^\s*<(execute|solution)>`)
 
-// nextCodeTag returns the tag of the next block: the first that begins a line or ends one, if there is one, because
-// prose mentions tags too; otherwise the first.
+// nextCodeTag returns the tag of the next block. It prefers the first tag that begins or ends a line, because prose
+// mentions tags too; without one, it returns the first tag.
 func nextCodeTag(text string) []int {
 	all := codeTag.FindAllStringSubmatchIndex(text, -1)
 	for _, m := range all {
@@ -122,11 +123,11 @@ func nextCodeTag(text string) []int {
 	return all[0]
 }
 
-// otherCode is a block of code between other tags, or brackets.
+// otherCode matches a block of code between other tags or brackets.
 var otherCode = regexp.MustCompile(`(?is)<(?:llm-code|execute_ipython|execute_python|code|python|ipython|tool_code)>(.*?)` +
 	`</(?:llm-code|execute_ipython|execute_python|code|python|ipython|tool_code)>|\[PYTHON\](.*?)\[/PYTHON\]`)
 
-// OtherBlock returns the first block between other tags than those asked for, in a reply without these.
+// OtherBlock returns the first block between unexpected tags, in a reply without the expected ones.
 func OtherBlock(text string) *Code {
 	m := otherCode.FindStringSubmatch(text)
 	if m == nil {
@@ -135,7 +136,7 @@ func OtherBlock(text string) *Code {
 	return &Code{Text: strings.Trim(m[1]+m[2], "\n")}
 }
 
-// appendLeft names what stands behind the block.
+// appendLeft names the text after the block.
 func appendLeft(list []task.Unparse, text string) []task.Unparse {
 	if text = strings.TrimSpace(text); text == "" {
 		return list
@@ -143,7 +144,7 @@ func appendLeft(list []task.Unparse, text string) []task.Unparse {
 	return append(list, task.Unparse{Reason: ReasonAfterAct, Text: text})
 }
 
-// OnlyFence gives the code of a reply without tags that has exactly one fence of Python.
+// OnlyFence returns the code of a reply that has no tags and exactly one Python fence.
 func OnlyFence(text string) *Code {
 	var found *Code
 	for _, m := range fence.FindAllStringSubmatchIndex(text, -1) {
@@ -158,8 +159,8 @@ func OnlyFence(text string) *Code {
 	return found
 }
 
-// Unfenced takes the fences off code that begins with one. Of several, what is in them counts, as in a notebook's
-// cells.
+// Unfenced removes the fences from code that begins with one. If there are several fenced blocks, it joins their
+// contents, like the cells of a notebook.
 func Unfenced(code string) string {
 	trimmed := strings.TrimSpace(code)
 	if !strings.HasPrefix(trimmed, "```") {

@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// The marks that models write around calls. Tags may have a namespace, and tokens either kind of bar:
+// The marks that models write around calls. Tags may have a namespace, and tokens may use either kind of bar:
 // <minimax:tool_call>, <｜DSML｜invoke …>, <|tool_call_begin|>, <｜tool▁calls▁begin｜>.
 const (
 	namespace = `(?:[A-Za-z][\w-]*:|[|｜]\w+[|｜])?`
@@ -26,10 +26,10 @@ const (
 var (
 	anyMark = regexp.MustCompile(`(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` + bracketMark + `|` +
 		gemmaMark + `)`)
-	// skipped is what may come between calls: marks, space and commas.
+	// skipped matches what may appear between calls: marks, space and commas.
 	skipped = regexp.MustCompile(`^(?:\s+|[,;]|` + `(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` +
 		bracketMark + `|` + gemmaMark + `))*`)
-	// closingMark ends calls. Any other mark opens or separates them.
+	// closingMark matches a mark that ends calls. Any other mark opens or separates them.
 	closingMark = regexp.MustCompile(`(?i)^(?:</|\[/|\[END|<[a-z_]+\|>|<end|.*(?:[^a-z]|_)(?:end|suffix)(?:[^a-z]|_)` +
 		`|<\|/|<\|(?:eom|eot|im_end|call\||return|eom_id|eot_id|separator))`)
 	silentMark = regexp.MustCompile(`(?i:` + endToken + `)`)
@@ -62,7 +62,7 @@ func readMarked(p *reading) {
 			m := matches[first][0]
 			inner := m[1]
 			if len(m) > 2 && m[2] >= 0 {
-				inner = m[2] // the group begins what follows the mark
+				inner = m[2] // the group begins the text after the mark
 			}
 			c := formats[first].read(p, text, s.Start+m[0], s.Start+inner)
 			for i := range c.calls {
@@ -74,8 +74,8 @@ func readMarked(p *reading) {
 	}
 }
 
-// envelope reads the calls that follow a mark, and the marks between and after them. It ends after a closing mark that
-// no other mark follows, or with the text.
+// envelope reads the calls after a mark, and the marks between and after them. It ends at the end of the text or after
+// a closing mark that no other mark follows.
 func (p *reading) envelope(text string, start, inner int) claim {
 	c := claim{Span: literal.Span{Start: start, End: inner}}
 	for {
@@ -97,8 +97,8 @@ func (p *reading) envelope(text string, start, inner int) claim {
 	}
 }
 
-// callsAt reads the calls at a place: in tags of their own, after their name, or in JSON. Everything else up to the
-// next mark is read as a block.
+// callsAt reads the calls at a position: in tags, after a tool name, or in JSON. It reads the remaining text up to the
+// next mark as a block.
 func (p *reading) callsAt(text string, at int) claim {
 	if functionTagFirst.MatchString(text[at:]) {
 		return p.taggedFunctions(text, at)
@@ -126,7 +126,7 @@ func (p *reading) callsAt(text string, at int) claim {
 	return c
 }
 
-// objectsIn reads the objects that are calls in a part of a text that cannot be read as a whole.
+// objectsIn reads the calls written as objects in text that cannot be read as a whole.
 func (p *reading) objectsIn(text string, at int) (calls []Call) {
 	for budget := attemptBudget(literal.Span{Start: at, End: len(text)}); at < len(text) && budget > 0; at++ {
 		if text[at] != '{' {
@@ -146,15 +146,15 @@ func (p *reading) objectsIn(text string, at int) (calls []Call) {
 	return calls
 }
 
-// namedHead is the name of a call before its arguments, with whatever a format puts between them: a token, [ARGS], the
-// number of the call, a line end, the opening of a fence.
+// namedHead matches the name of a call before its arguments, with whatever a format puts between them: a token, [ARGS],
+// the call's number, a line end, an opening fence.
 var namedHead = regexp.MustCompile(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|｜]>\s*)?(?:call:|to=|>>>)?` +
 	`((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)(?::\d+)?` +
 	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
 	`([{]|[\pL_][\pL\pN_]*=|<arg_key>|<` + namespace + `invoke\s|$|<[/|｜\[])`)
 
-// namedCall reads a name that is followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. With
-// known set, the name must be that of an offered tool.
+// namedCall reads a name followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. If known is set,
+// the name must be that of an offered tool.
 func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 	m := namedHead.FindStringSubmatchIndex(text[at:])
 	if m == nil {
@@ -207,13 +207,14 @@ func (p *reading) endsBefore(rest string) bool {
 
 var fenceEnd = regexp.MustCompile("^\\s*```")
 
-// Tags of an argument's name and value, each in a tag of its own (GLM-4.5 and later).
+// Tags around an argument's name and value (GLM-4.5 and later).
 var (
 	argumentKey   = regexp.MustCompile(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>`)
 	argumentValue = regexp.MustCompile(`</arg_value>|<arg_key>|</(?:\w+_)?tool_call>`)
 )
 
-// pairedArguments reads pairs of a name and a value. A value that does not end was cut: its call is not read.
+// pairedArguments reads pairs of a name and a value. It rejects a call whose last value has no end: the reply was cut
+// there.
 func (p *reading) pairedArguments(call Call, text string, start, at int) (claim, bool) {
 	c := claim{Span: literal.Span{Start: start, End: at}}
 	fields := argumentFieldsOf(&call)
@@ -248,7 +249,7 @@ func (p *reading) pairedArguments(call Call, text string, start, at int) (claim,
 
 var keyBefore = regexp.MustCompile(`^[\s,]*([\pL_][\pL\pN_]*)=`)
 
-// spacedArguments reads arguments as names and values with an equals sign between: f a=1 b="x".
+// spacedArguments reads arguments written as name=value, separated by spaces: f a=1 b="x".
 func (p *reading) spacedArguments(call Call, text string, start, at int) (claim, bool) {
 	fields := argumentFieldsOf(&call)
 	c := claim{Span: literal.Span{Start: start, End: at}}
@@ -273,7 +274,7 @@ func (p *reading) spacedArguments(call Call, text string, start, at int) (claim,
 	return c, len(fields.object.Fields) > 0
 }
 
-// unquoted takes the quotes off a value that is a JSON string.
+// unquoted removes the quotes from a value that is a JSON string.
 func unquoted(text string) string {
 	var inner string
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed),
@@ -283,8 +284,7 @@ func unquoted(text string) string {
 	return text
 }
 
-// A call that is named in its tag, such as <function=f> or <invoke name="f">, and its arguments, each in a tag of its
-// own.
+// A call named in its tag, such as <function=f> or <invoke name="f">, and its arguments, each in its own tag.
 const (
 	functionTagForm = `(?i:<function=["']?([^>"'\s]+)["']?>|<` + namespace +
 		`(?:invoke|function_call|function|tool) name=["']?([^>"'\s]+)["']?\s*>)`
@@ -300,8 +300,8 @@ var (
 	parameterEnd     = regexp.MustCompile(`(?i)</` + namespace + `(?:parameter|param|argument|arg)>`)
 )
 
-// within returns the part of text from inner to the first closing tag, or to the next opening one if that comes first,
-// or to the end; after is the place after the closing tag.
+// within returns the end of the text that begins at inner: the first closing tag, an earlier opening tag, or the end of
+// the text. It also returns the position after the closing tag.
 func within(text string, inner int, opening, closing *regexp.Regexp) (end, after int) {
 	end, after = len(text), len(text)
 	if next := opening.FindStringIndex(text[inner:]); next != nil {
@@ -313,7 +313,7 @@ func within(text string, inner int, opening, closing *regexp.Regexp) (end, after
 	return end, after
 }
 
-// taggedFunctions reads the calls that name their function in a tag, one after the other, from start.
+// taggedFunctions reads consecutive calls that name their function in a tag, beginning at start.
 func (p *reading) taggedFunctions(text string, start int) claim {
 	c := claim{Span: literal.Span{Start: start, End: start}}
 	for {
@@ -336,8 +336,8 @@ func (p *reading) taggedFunctions(text string, start int) claim {
 	}
 }
 
-// taggedFunction reads the arguments inside a function's tag: an object, or a tag for each argument. Cut is set if the
-// tag is open and its last argument may lack its end.
+// taggedFunction reads the arguments inside a function's tag: an object, or one tag for each argument. It sets cut if
+// the tag is open and its last argument may be incomplete.
 func (p *reading) taggedFunction(tool, inner string, open bool) (call Call, unparsed []task.Unparse, cut bool) {
 	call = Call{Tool: tool}
 	if parameterTag.FindStringIndex(inner) == nil {
@@ -374,7 +374,7 @@ func (p *reading) taggedFunction(tool, inner string, open bool) (call Call, unpa
 	return call, unparsed, cut
 }
 
-// tagKind says what an attribute of a tag tells of its value.
+// tagKind is what an attribute of a tag says about the type of its value.
 type tagKind int
 
 const (
@@ -412,7 +412,7 @@ func (f *taggedFields) leave(text string) {
 	}
 }
 
-// add adds an argument; of two with one name the later counts.
+// add adds an argument. If a name appears twice, the later value wins.
 func (f *taggedFields) add(name string, value literal.Node, written string) {
 	field := literal.Field{Name: name, Value: value}
 	if before, twice := f.written[name]; twice {
@@ -424,7 +424,7 @@ func (f *taggedFields) add(name string, value literal.Node, written string) {
 	f.written[name] = written
 }
 
-// call returns the call with its arguments as JSON; text is what they were read from.
+// call returns the call with its arguments as JSON; text is the source text of the arguments.
 func (f *taggedFields) call(text string) (Call, []task.Unparse) {
 	var err error
 	if f.made.Arguments, err = f.object.AppendJSON(nil); err != nil {
@@ -441,8 +441,8 @@ func submatch(text string, m []int, group int) string {
 	return text[m[2*group]:m[2*group+1]]
 }
 
-// tagValue reads an argument between tags, which has no quotes: it is text if the parameter takes nothing else, and
-// otherwise JSON if it can be read as JSON.
+// tagValue reads an unquoted argument between tags. It is text if the parameter accepts only text or the value is not
+// valid JSON; otherwise it is parsed as JSON.
 func (p *reading) tagValue(tool, name, text string, kind tagKind) literal.Node {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n")
 	if kind == anyValue {
@@ -463,8 +463,8 @@ func (p *reading) tagValue(tool, name, text string, kind tagKind) literal.Node {
 	return n
 }
 
-// block reads text from at to its end as calls: in tags of their own, after their name, as JSON or code, or as one of
-// these in a fence. It names what cannot be read; a block without any call is named as a whole.
+// block reads the text from at to its end as calls: in tags, after a tool name, as JSON or code, or as one of these in
+// a fence. It names what it cannot read, or the whole block if it finds no call.
 func (p *reading) block(text string, at int, reason string) claim {
 	whole := trimSpan(text, literal.Span{Start: at, End: len(text)})
 	c := claim{Span: whole}
@@ -504,7 +504,7 @@ func (p *reading) block(text string, at int, reason string) claim {
 	return c
 }
 
-// leaveRest names the text after the part that c has read.
+// leaveRest names the text after the part that c covers.
 func (p *reading) leaveRest(c claim, text, reason string) claim {
 	if rest := strings.TrimSpace(text[c.End:]); rest != "" {
 		c.unparsed = append(c.unparsed, task.Unparse{Reason: reason, Text: rest})

@@ -8,12 +8,12 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// fence is a fenced block; its first two groups are the language, its third what is inside. A block without its end
-// goes on to the end of the text. On a single line only a language that is known is told from what is inside.
+// fence matches a fenced block. Its first two groups are the language, its third is the content. A block without a
+// closing fence extends to the end of the text. On a single line, only a known language is separated from the content.
 var fence = regexp.MustCompile(
 	"(?s)```(?:[ \t]*([\\w+-]*)[ \t]*\r?\n|[ \t]*((?:jsonl?|python|py|xml|tool_calls?|tool_code)\\b)?)(.*?)(?:```|\\z)")
 
-// fenceAround gives the match of [fence] that is the whole of a text, or nil.
+// fenceAround returns the match of [fence] that covers the whole text, or nil.
 func fenceAround(text string) []int {
 	m := fence.FindStringSubmatchIndex(text)
 	if m == nil || m[0] != 0 || m[1] != len(text) {
@@ -22,18 +22,18 @@ func fenceAround(text string) []int {
 	return m
 }
 
-// callLanguages are the languages of fences in which a call is expected, so that a block without one is named.
+// callLanguages are the languages of fences that should contain a call: such a block without one is named.
 var callLanguages = map[string]bool{
 	"json": true, "jsonl": true, "json5": true, "python": true, "py": true, "tool_call": true, "tool_calls": true,
 	"tool_code": true, "xml": true,
 }
 
-// fenceLanguage gives the language of a match of [fence], in lower case.
+// fenceLanguage returns the language of a match of [fence], in lower case.
 func fenceLanguage(text string, m []int) string {
 	return strings.ToLower(submatch(text, m, 1) + submatch(text, m, 2))
 }
 
-// foreignLanguage is what is kept of a language that says nothing about calls: a line of the thought.
+// foreignLanguage returns what the thought keeps of a language unrelated to calls: a line of its own.
 func foreignLanguage(language string) string {
 	if language == "" || callLanguages[language] {
 		return ""
@@ -41,7 +41,7 @@ func foreignLanguage(language string) string {
 	return language + "\n"
 }
 
-// readFenced reads calls in fenced blocks. A block that holds data, such as a list of records, is prose: it may be an
+// readFenced reads calls in fenced blocks. It leaves a block of data, such as a list of records, as prose: it may be an
 // answer.
 func readFenced(p *reading) {
 	if len(p.native) > 0 {
@@ -68,23 +68,23 @@ func readFenced(p *reading) {
 	}
 }
 
-// libraryLine is a statement that no list of calls has.
+// libraryLine matches a statement that never appears in a list of calls.
 var libraryLine = regexp.MustCompile(`(?m)^[ \t]*(?:import[ ]|from[ ][\w.]+[ ]import[ ]|(?:async[ ]+)?def[ ]|class[ ]\w|@\w` +
 	`|(?:for|if|elif|while|with)[ ].*:[ \t]*$|(?:else|try|finally):|return\b|except\b)`)
 
-// isLibraryCode reports whether a fenced block is a program rather than a list of calls: what it calls is no tool
-// unless a tool has that name. In a mixed reply or block, any code is.
+// isLibraryCode reports whether a fenced block is a program rather than a list of calls. The functions that a program
+// calls are not tools, unless a tool has that name. In a mixed reply or block, any code is a program.
 func isLibraryCode(text string, mixed bool) bool {
 	first := strings.TrimSpace(text)
 	return libraryLine.MatchString(text) || mixed && first != "" && first[0] != '[' && first[0] != '{'
 }
 
-// isWhole reports whether a match in a free part is the whole reply.
+// isWhole reports whether a match in an unclaimed part covers the whole reply.
 func (p *reading) isWhole(s literal.Span, m []int) bool {
 	return strings.TrimSpace(p.text[:s.Start+m[0]]) == "" && strings.TrimSpace(p.text[s.Start+m[1]:]) == ""
 }
 
-// isData says whether that part of the text is a value of JSON, or as models write it, and nothing else.
+// isData reports whether that part of the text is exactly one value, in JSON or as models write it.
 func (p *reading) isData(s literal.Span) bool {
 	v := literal.NewReader(p.text[:s.End], false)
 	v.Pos = s.Start

@@ -2,7 +2,7 @@ package reply
 
 import "regexp"
 
-// cohere puts a list of calls between tokens of an action.
+// cohere puts a list of calls between action tokens.
 var cohere = &format{
 	name:   "cohere",
 	models: "Command R7B, Command A, InternLM2",

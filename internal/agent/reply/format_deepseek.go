@@ -2,8 +2,8 @@ package reply
 
 import "regexp"
 
-// deepSeek puts each call between tokens with wide bars: a name, a token and the arguments, in a fence or not. Version
-// 3.2 puts a namespace with such bars in front of <invoke> and <parameter> tags.
+// deepSeek puts each call between tokens with wide bars: a name, a token and the arguments, fenced or not. Version 3.2
+// prefixes <invoke> and <parameter> tags with a namespace in such bars.
 var deepSeek = &format{
 	name:   "deepseek",
 	models: "DeepSeek V3, R1, V3.1, V3.2, Step 3",

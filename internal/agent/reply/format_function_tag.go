@@ -2,7 +2,7 @@ package reply
 
 import "regexp"
 
-// functionTags name the function in a tag, with the arguments in tags of their own or as JSON.
+// functionTags name the function in a tag. Arguments are in their own tags or in JSON.
 var functionTags = &format{
 	name:   "function-tags",
 	models: "Llama 3.1, Qwen3-Coder, functionary 3.1, Claude in text, Step 3, Grok",

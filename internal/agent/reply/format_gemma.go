@@ -2,7 +2,7 @@ package reply
 
 import "regexp"
 
-// gemma writes a call as call:NAME{…}, with bare keys, and texts between tokens in place of quotes.
+// gemma writes a call as call:NAME{…}, with bare keys, and strings between tokens instead of quotes.
 var gemma = &format{
 	name:   "gemma",
 	models: "Gemma 4, FunctionGemma",

@@ -12,8 +12,8 @@ import (
 var messageMark = regexp.MustCompile(`(?:<\|start\|>[ ]?(?:assistant)?)?[ ]?(?:to=([\w.:-]+)[ ]?)?` +
 	`(?:<\|channel\|>[ ]?(\w+)[ ]?)?(?:to=([\w.:-]+)[ ]?)?(?:(?:<\|constrain\|>)?[ ]?(?:json|code)[ ]?)?<\|message\|>`)
 
-// harmony writes a reply as messages with a header: a channel, and for a call its recipient. The analysis is a thought,
-// the final message an answer in prose.
+// harmony writes a reply as messages with a header: a channel and, for a call, its recipient. The analysis channel is a
+// thought, the final channel an answer in prose.
 var harmony = &format{
 	name:   "harmony",
 	models: "gpt-oss, Glimmer",
@@ -22,7 +22,7 @@ var harmony = &format{
 	read:   readMessage,
 }
 
-// messageEnd ends a message. A call may lack it.
+// messageEnd matches the end of a message. A call may lack it.
 var messageEnd = regexp.MustCompile(`<\|(?:end|eom|eot|call|return)\|>|<\|start\|>`)
 
 func readMessage(p *reading, text string, start, _ int) claim {

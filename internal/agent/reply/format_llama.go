@@ -2,7 +2,7 @@ package reply
 
 import "regexp"
 
-// llama writes JSON or code after a token that begins Python.
+// llama writes JSON or code after a token that starts Python or a tool call, such as <|python_tag|>.
 var llama = &format{
 	name:   "llama",
 	models: "Llama 3.1, 3.2, 4, LFM2",

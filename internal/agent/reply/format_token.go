@@ -2,7 +2,7 @@ package reply
 
 import "regexp"
 
-// otherToken is any token that speaks of tools, functions, calls, actions or plugins.
+// otherToken matches any other token that mentions tools, functions, calls, actions or plugins.
 var otherToken = &format{
 	name:   "other-token",
 	models: "Granite 3, Apertus, Inkling, Phi-4, and formats that nobody has described yet",

@@ -2,7 +2,7 @@ package reply
 
 import "regexp"
 
-// words announce a list of calls by a word: functools[…], or GigaChat's "function call".
+// words introduces a list of calls with a word: functools[…], or GigaChat's "function call".
 var words = &format{
 	name:   "announced",
 	models: "Phi-4-mini, FireFunction, GigaChat, HyperCLOVA X",

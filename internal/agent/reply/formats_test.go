@@ -19,8 +19,8 @@ type writtenCall struct {
 
 func (c *writtenCall) json() string { return fmt.Sprintf(`{"city": %q, "year": %d}`, c.city, c.year) }
 
-// formatWriters render a call in each row of [formats], in the variants that its models write. The variants are written
-// by hand from the formats' documentation, independently of the readers.
+// formatWriters render a call in each row of [formats], in the variants that its models write. They are written by hand
+// from the formats' documentation, independently of the readers.
 var formatWriters = map[string][]func(*writtenCall) string{
 	"tool-call-tags": {
 		func(c *writtenCall) string {
@@ -153,7 +153,7 @@ var formatWriters = map[string][]func(*writtenCall) string{
 	},
 }
 
-// isPartOf reports whether each argument of a call has its full value.
+// isPartOf reports whether each argument of call has its full value.
 func (c *writtenCall) isPartOf(call *Call, all bool) bool {
 	var got map[string]any
 	if json.Unmarshal(call.Arguments, &got) != nil || call.Tool != c.tool {
@@ -171,8 +171,8 @@ func (c *writtenCall) isPartOf(call *Call, all bool) bool {
 	return true
 }
 
-// TestFormatsReadBack renders calls in each format and reads them back. Cut at every byte, no call has a half value; a
-// reply that is known to be cut makes no call at all unless it is whole.
+// TestFormatsReadBack renders calls in each format and reads them back. It also cuts them at every byte: no call may
+// have half a value, and a reply known to be cut makes no call unless the call is complete.
 func TestFormatsReadBack(t *testing.T) {
 	r := NewReader(agenttest.Toolkit(t, agenttest.Tools))
 	one := &writtenCall{"function_1", "Bergen on \"sea\" <b>", 1999}
@@ -212,7 +212,8 @@ func TestFormatsReadBack(t *testing.T) {
 	}
 }
 
-// TestUnknownFormatsAreNamed: a mark of calls or a tool's name before brackets is named if no call can be read.
+// TestUnknownFormatsAreNamed checks that a mark of calls, or a tool's name before brackets, is named if no call can be
+// read.
 func TestUnknownFormatsAreNamed(t *testing.T) {
 	r := NewReader(agenttest.Toolkit(t, agenttest.Tools))
 	for _, text := range []string{

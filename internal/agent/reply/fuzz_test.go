@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// FuzzRead: whatever a model writes, reading it ends, finds calls with valid arguments, and loses no word.
+// FuzzRead checks that reading any text terminates, finds only calls with valid arguments, and loses no word.
 func FuzzRead(f *testing.F) {
 	agenttest.AddGoldens(f, "read")
 	agenttest.AddGoldens(f, "../../protocol/testdata/react")
@@ -21,7 +21,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: an answer is valid JSON, and none of its words is lost.
+// FuzzAnswer checks that an answer is valid JSON and loses no word.
 func FuzzAnswer(f *testing.F) {
 	for _, text := range []string{
 		"42", "John Doe", "007", `[{"Name": "John"}]`, "[{'Name': None}]", "```json\n[1]\n```", "`$call_1$`", "$call_1$", "",

@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// Names that models give to the parts of a call, in the order in which they count where several stand side by side.
+// The names that models give to the parts of a call. If an object has several of them, the first in the list wins.
 var (
 	nameFields = []string{
 		"name", "tool", "tool_name", "function", "function_name", "api", "action", "recipient_name", "func",
@@ -18,14 +18,14 @@ var (
 		"arguments", "parameters", "args", "input", "params", "kwargs", "tool_input", "action_input", "function_args",
 	}
 	labelFields = []string{"label", "id", "call_id", "tool_call_id"}
-	// listFields hold the calls of an object that is only their envelope.
+	// listFields are the names of a field that contains the calls, in an object that only wraps them.
 	listFields = []string{"tool_calls", "calls", "function_calls", "actions", "tools", "output", "tool_uses"}
-	// kindWords are the values of a field `type`, which says that the object is a call and nothing more.
+	// kindWords are the values of a field `type` that only mark the object as a call.
 	kindWords = map[string]bool{"function": true, "tool_use": true, "tool_call": true, "function_call": true}
 )
 
-// asArguments gives the object that holds a call's arguments: an object, a text that is one, or one in extra
-// brackets. Null means no arguments.
+// asArguments returns the object with a call's arguments. It accepts an object, a string that contains one, or an
+// object in extra brackets. Null means no arguments.
 func asArguments(n literal.Node) (literal.Node, bool) {
 	switch n.Kind {
 	case literal.ObjectKind:
@@ -47,8 +47,8 @@ func asArguments(n literal.Node) (literal.Node, bool) {
 	return n, false
 }
 
-// callsIn reads a value as a call or as a list of calls, nested in whatever brackets. It is false where the value
-// holds no call at all; among calls, a value that is none is named.
+// callsIn reads a value as a call or as a list of calls, in any nesting of brackets. It returns false if the value
+// contains no call; it names each value among the calls that is not one.
 func (p *reading) callsIn(text string, n *literal.Node) (calls []Call, unparsed []task.Unparse, ok bool) {
 	switch n.Kind {
 	case literal.List:
@@ -90,7 +90,7 @@ func (p *reading) callsIn(text string, n *literal.Node) (calls []Call, unparsed 
 	}
 }
 
-// extraFields names every field of an object but those at the indices that were read.
+// extraFields names every field of an object except those at the given indices.
 func extraFields(text string, n *literal.Node, read ...int) []task.Unparse {
 	used := make([]bool, len(n.Fields))
 	for _, i := range read {
@@ -115,7 +115,7 @@ func extraFields(text string, n *literal.Node, read ...int) []task.Unparse {
 //	{"function": {"name": f, "arguments": …}, "id": l}      or in a field tool_call, call or action
 //	{f: {…}}                                       where f is a tool of the toolkit
 //
-// An object that has a name but no arguments is a call only if the name is a tool's and nothing else is in it:
+// An object with a name but no arguments is a call only if a tool has that name and the object has no other field:
 // records have names, too.
 //
 //nolint:gocyclo // one branch for each shape of a call in JSON
@@ -197,8 +197,8 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 	return call, unparsed, true
 }
 
-// allParameters reports whether an object has fields beside its name and label, and all are parameters of the tool: the
-// arguments are written flat.
+// allParameters reports whether an object has fields beside its name and label, and all of them are parameters of the
+// tool: the arguments are then written flat.
 func (p *reading) allParameters(tool string, n *literal.Node, name, label int) bool {
 	count := 0
 	for i := range n.Fields {
@@ -213,7 +213,7 @@ func (p *reading) allParameters(tool string, n *literal.Node, name, label int) b
 	return count > 0
 }
 
-// callsByName reads an object whose fields are named after tools, with the arguments of each.
+// callsByName reads an object whose fields map tool names to arguments.
 func (p *reading) callsByName(n *literal.Node) (calls []Call, ok bool) {
 	for i := range n.Fields {
 		f := &n.Fields[i]
@@ -230,7 +230,7 @@ func (p *reading) callsByName(n *literal.Node) (calls []Call, ok bool) {
 	return calls, len(calls) > 0
 }
 
-// pairIn reads a list of a tool's name and its arguments.
+// pairIn reads a list of two: a tool's name and its arguments.
 func (p *reading) pairIn(n *literal.Node) ([]Call, bool) {
 	if len(n.Items) != 2 || n.Items[0].Kind != literal.Text || n.Items[1].Kind != literal.ObjectKind {
 		return nil, false
@@ -243,7 +243,7 @@ func (p *reading) pairIn(n *literal.Node) ([]Call, bool) {
 	return []Call{{Tool: tool, Arguments: given}}, err == nil
 }
 
-// callText reads a text that is as a whole a call of an offered tool in code.
+// callText reads a text that consists of one call of an offered tool in code.
 func (p *reading) callText(text string) ([]Call, bool) {
 	saved := p.labels.save()
 	c, err := p.program(text, 0, true)
@@ -258,7 +258,8 @@ func (p *reading) callText(text string) ([]Call, bool) {
 	return c.calls, true
 }
 
-// labelIn reads a label: a name, or one between dollar signs as references have it. Null and an empty text are none.
+// labelIn reads a label: a bare name, or a name between dollar signs, as in references. Null and the empty string mean
+// no label.
 func labelIn(text string, n *literal.Node, field int) (string, []task.Unparse) {
 	if field < 0 || n.Fields[field].Value.Kind == literal.Null {
 		return "", nil
@@ -273,7 +274,7 @@ func labelIn(text string, n *literal.Node, field int) (string, []task.Unparse) {
 	return "", []task.Unparse{{Reason: ReasonBadLabel, Text: text[n.Fields[field].Start:n.Fields[field].End]}}
 }
 
-// byPosition gives positional arguments the names of the tool's parameters.
+// byPosition maps positional arguments to the tool's parameters.
 func (p *reading) byPosition(tool string, values []literal.Node) (literal.Node, bool) {
 	names := p.tools.parameters(tool)
 	if len(values) > len(names) {
@@ -286,8 +287,8 @@ func (p *reading) byPosition(tool string, values []literal.Node) (literal.Node, 
 	return n, true
 }
 
-// jsonSequence reads values that stand one behind the other (JSON lines, or a list without its brackets), with stray
-// closing brackets behind them, from at to the end of the text. It gives the place up to which all values are calls.
+// jsonSequence reads consecutive values (JSON lines, or a list without its brackets) from at to the end of the text,
+// and allows stray closing brackets after them. The claim ends where the values stop being calls.
 func (p *reading) jsonSequence(text string, at int) (claim, error) {
 	c := claim{Span: literal.Span{Start: at, End: at}}
 	v := p.values(text, at)
@@ -321,7 +322,7 @@ func (p *reading) jsonSequence(text string, at int) (claim, error) {
 	}
 }
 
-// readWholeJSON reads a reply that is nothing but JSON: a call, a list of calls, or one of them after the other.
+// readWholeJSON reads a reply that consists only of JSON: a call, a list of calls, or several of these in sequence.
 func readWholeJSON(p *reading) {
 	whole, ok := p.whole()
 	if !ok {
@@ -332,19 +333,19 @@ func readWholeJSON(p *reading) {
 	}
 }
 
-// attempt tells a piece of text that was meant as a call in JSON from any other with brackets.
+// attempt matches text meant as a call in JSON, rather than other text in brackets.
 var attempt = regexp.MustCompile(
 	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
 
-// attemptAnywhere is a call in JSON that begins anywhere.
+// attemptAnywhere matches the start of a call in JSON at any position.
 var attemptAnywhere = regexp.MustCompile(`\{\s*["'](?:name|tool|tool_name|function)["']\s*:\s*["'{]`)
 
-// attemptBudget is how many bytes may be read in tries to find values in a span. Brackets that open nothing would
-// make the time quadratic otherwise; where the budget is spent, the rest is prose.
+// attemptBudget is how many bytes the search for values may read in a span. Without it, unmatched brackets would make
+// the time quadratic. When the budget is spent, the rest is prose.
 func attemptBudget(s literal.Span) int { return 8*(s.End-s.Start) + 1<<16 }
 
-// readEmbeddedJSON reads calls in JSON that stand in prose. What begins like a call and cannot be read is named, up
-// to the next empty line.
+// readEmbeddedJSON reads JSON calls inside prose. It names text that begins like a call but cannot be read, up to the
+// next empty line.
 func readEmbeddedJSON(p *reading) {
 	if len(p.native) > 0 {
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// Forms in which models write references beside `$label$` and `$label.column$` (NL2API appendix H.1 shows the first).
+// Other forms in which models write the references `$label$` and `$label.column$` (NL2API appendix H.1 shows the
+// first).
 var looseReferences = []*regexp.Regexp{
 	regexp.MustCompile(`^\$\{\s*([A-Za-z_]\w*)(?:\.([^$}]+?))?\s*\}\$?$`), // ${label}, ${label.column}
 	regexp.MustCompile(`^\$([A-Za-z_]\w*)\$\.([^$]+)$`),                   // $label$.column
@@ -17,14 +18,13 @@ var looseReferences = []*regexp.Regexp{
 
 var (
 	bareLabel = regexp.MustCompile(`^[A-Za-z_]\w*$`)
-	// givenLabel is a label as the environment gives it to a call without one.
+	// givenLabel matches a label that the environment assigns to a call without one.
 	givenLabel = regexp.MustCompile(`^call_[0-9]+$`)
 )
 
-// mend puts calls that were read into the form that the environment knows. A label that stands among the arguments of a
-// call whose tool has no such argument is the call's: a bracket is missing there. A reference in another form, if its
-// label is that of an earlier result, is written as a reference; so is a label without dollar signs where an argument
-// can be nothing else.
+// mend puts calls into the form that the environment accepts. If a label appears among the arguments of a tool that has
+// no such argument, mend moves it to the call: the model forgot a bracket. It rewrites references in other forms whose
+// label names an earlier result, and adds dollar signs to a bare label where the argument can only be a reference.
 func (x *ToolIndex) mend(calls []Call, existing []string) {
 	known := make(map[string]bool, len(existing)+len(calls))
 	for _, label := range existing {
@@ -70,8 +70,8 @@ func (x *ToolIndex) labelAmong(c *Call, n *literal.Node) bool {
 	return true
 }
 
-// refersOnly says whether an argument of a tool that works on data handles can hold nothing but a label: the handle
-// itself and the other one, which stand first in every such tool, and what a getter stands beside.
+// refersOnly reports whether an argument of a tool that takes data handles can only be a label. Those are the handle
+// itself and the second handle, which come first in every such tool, and the handle beside which a getter reads.
 func (x *ToolIndex) refersOnly(tool, argument string) bool {
 	t := x.Tools[tool]
 	if t == nil || t.Parameters == nil || t.Body == nil || t.Body.Engine != task.EngineRelation {
@@ -92,7 +92,7 @@ func (x *ToolIndex) refersOnly(tool, argument string) bool {
 	return false
 }
 
-// mendReference rewrites references in a value and says whether there were any to rewrite.
+// mendReference rewrites references in a value and reports whether it changed any.
 func mendReference(n *literal.Node, known map[string]bool, bare bool) bool {
 	changed := false
 	for i := range n.Items {

@@ -23,7 +23,7 @@ type syntax struct {
 
 func text(s string) *model.Message { return &model.Message{Content: s} }
 
-// jsonCall writes a call as an object, with the names of the fields that are given.
+// jsonCall writes a call as an object with the given field names.
 func jsonCall(c *Call, name, arguments string) string {
 	s := fmt.Sprintf(`{%q: %s, %q: %s`, name, literal.Quote(c.Tool), arguments, c.Arguments)
 	if c.Label != "" {
@@ -32,7 +32,7 @@ func jsonCall(c *Call, name, arguments string) string {
 	return s + "}"
 }
 
-// listed writes calls as JSON objects, with a separator between them.
+// listed writes calls as JSON objects with a separator.
 func listed(calls []Call, separator string) string {
 	return each(calls, separator, func(c *Call) string { return jsonCall(c, "name", "arguments") })
 }
@@ -45,7 +45,7 @@ func each(calls []Call, separator string, write func(*Call) string) string {
 	return strings.Join(parts, separator)
 }
 
-// pythonText writes a decoded value as Python would print it, with the quote that is asked for.
+// pythonText writes a decoded value as Python would print it, with the given quote.
 func pythonText(v any, mark string) string {
 	switch v := v.(type) {
 	case nil:
@@ -127,7 +127,7 @@ func pythonCall(c *Call, mark string) string {
 	return s
 }
 
-// syntaxes are the ways to write calls that a reader has to understand.
+// syntaxes are the ways of writing calls that a reader must understand.
 var syntaxes = []syntax{
 	{"native", false, func(calls []Call) *model.Message {
 		m := &model.Message{Content: "I call these."}
@@ -203,7 +203,7 @@ var syntaxes = []syntax{
 	}},
 }
 
-// drawCalls makes calls with every kind of value that arguments hold, among them texts full of marks.
+// drawCalls makes calls with every kind of argument value, including texts full of marks.
 func drawCalls(r *rand.Rand, tools []*task.Tool) []Call {
 	words := []string{
 		"Bergen", "L'Aquila", `say "hi"`, "", "$call_1$", "$$5", "a, b", "[x]", "{y}", "f(a=1)", "# no comment", "// neither",
@@ -258,7 +258,7 @@ func drawCalls(r *rand.Rand, tools []*task.Tool) []Call {
 	return calls
 }
 
-// TestWrittenCallsReadBack: calls that are written in any syntax read back as the same calls, with nothing left over.
+// TestWrittenCallsReadBack checks that calls written in any syntax read back as the same calls, with nothing left over.
 func TestWrittenCallsReadBack(t *testing.T) {
 	tools := agenttest.Toolkit(t, agenttest.Tools)
 	reader := NewReader(tools)
@@ -302,7 +302,7 @@ func sameJSON(t *testing.T, a, b json.RawMessage) bool {
 	return canonical(a) == canonical(b)
 }
 
-// hostile are texts that make careless readers quadratic.
+// hostile are texts that make a careless reader quadratic.
 var hostile = map[string]string{
 	"brackets":     strings.Repeat("[", 1<<16),
 	"objects":      strings.Repeat(`{"name":`, 1<<14),
@@ -327,7 +327,7 @@ var hostile = map[string]string{
 	"spaces":       "f(" + strings.Repeat(" ", 1<<17) + "x",
 }
 
-// BenchmarkHostile reads them. None may take more than a fraction of a second.
+// BenchmarkHostile reads the hostile texts. None may take more than a fraction of a second.
 func BenchmarkHostile(b *testing.B) {
 	reader := NewReader(agenttest.Toolkit(b, agenttest.Tools))
 	for name, reply := range hostile {

@@ -9,8 +9,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// notTools are functions of Python that code in a reply calls beside tools. They are never taken for a hallucinated
-// tool; `print` around a call is passed over.
+// notTools are Python functions that code in a reply calls beside tools. They are never reported as hallucinated tools;
+// a `print` around a call is ignored.
 var notTools = map[string]bool{
 	"print": true, "len": true, "str": true, "int": true, "float": true, "list": true, "dict": true, "sum": true,
 	"min": true, "max": true, "sorted": true, "set": true, "range": true, "round": true, "abs": true,
@@ -18,14 +18,14 @@ var notTools = map[string]bool{
 
 var assignment = regexp.MustCompile(`^([\pL_][\pL\pN_]*)[ \t]*(?::[ \t]*[\pL_][\pL\pN_\[\], ]*)?[ \t]*=`)
 
-// lowering turns the calls of one statement into calls with JSON arguments. A call inside another's arguments becomes
-// a call of its own in front of it, and a reference to it takes its place.
+// lowering turns the calls of one statement into calls with JSON arguments. It moves a call inside another's arguments
+// before that call, and puts a reference in its place.
 type lowering struct {
 	p     *reading
 	calls []Call
 }
 
-// call lowers one call; label is what its result is called, "" for nothing.
+// call lowers one call. The label names its result; "" means none.
 func (l *lowering) call(n *literal.Node, label string) error {
 	tool := l.p.tools.resolve(n.Text)
 	known := l.p.tools.known(tool)
@@ -41,7 +41,7 @@ func (l *lowering) call(n *literal.Node, label string) error {
 			switch {
 			case known && i < len(names):
 				f.Name = names[i]
-			// A function with one positional dictionary, f({…}), is a call with those arguments.
+			// A single positional dictionary, f({…}), contains the arguments.
 			case !known && len(n.Fields) == 1 && f.Value.Kind == literal.ObjectKind:
 				arguments = f.Value
 				continue
@@ -54,7 +54,7 @@ func (l *lowering) call(n *literal.Node, label string) error {
 			}
 		}
 		if given[f.Name] {
-			return literal.ErrExpression // Python refuses an argument that is given twice
+			return literal.ErrExpression // Python refuses a repeated argument
 		}
 		given[f.Name] = true
 		arguments.Fields = append(arguments.Fields, f)
@@ -70,7 +70,7 @@ func (l *lowering) call(n *literal.Node, label string) error {
 	return nil
 }
 
-// ownNames says whether every field of a dictionary is a parameter of the tool.
+// ownNames reports whether every field of a dictionary is a parameter of the tool.
 func (l *lowering) ownNames(tool string, n *literal.Node) bool {
 	for i := range n.Fields {
 		if l.p.tools.parameter(tool, n.Fields[i].Name) == nil {
@@ -80,7 +80,7 @@ func (l *lowering) ownNames(tool string, n *literal.Node) bool {
 	return len(n.Fields) > 0
 }
 
-// value replaces names by references or constants, and calls by references to calls in front.
+// value replaces names by references or constants, and calls by references to the calls moved before.
 func (l *lowering) value(n *literal.Node) error {
 	switch n.Kind {
 	case literal.Name:
@@ -125,8 +125,8 @@ func (l *lowering) value(n *literal.Node) error {
 // errPositional is a positional argument that no parameter takes.
 var errPositional = errors.New("a positional argument that no parameter takes")
 
-// statement reads one statement of code at v: a call, a list of calls, or the assignment of one of them or of a
-// constant to a name. Names that are assigned again stand for the newer result.
+// statement reads one statement of code at v: a call, a list of calls, or the assignment of a call, a list or a
+// constant to a name. A name that is assigned again refers to the newer result.
 //
 //nolint:gocyclo // one branch for each form of a statement
 func (p *reading) statement(v *literal.Reader) ([]Call, error) {
@@ -164,9 +164,9 @@ func (p *reading) statement(v *literal.Reader) ([]Call, error) {
 	case n.Kind == literal.Call && name != "":
 		label := name
 		if !task.IsLabel(label) {
-			label = "value" // a name with letters that labels do not have
+			label = "value" // the name has letters that labels cannot contain
 		}
-		// The label is taken once the arguments are read: they may refer to the older result of that name.
+		// Take the label after reading the arguments: they may refer to the older result of that name.
 		if err := l.call(&n, ""); err != nil {
 			return nil, err
 		}
@@ -195,10 +195,10 @@ func (p *reading) statement(v *literal.Reader) ([]Call, error) {
 	return l.calls, nil
 }
 
-// listIndex is an index of a list.
+// listIndex matches an index into a list.
 var listIndex = regexp.MustCompile(`^\[\d+\]`)
 
-// joinLists adds the lists that follow with a plus, and skips an index: [f()] + [g()], [f()][0].
+// joinLists appends lists that follow with a plus, and skips an index: [f()] + [g()], [f()][0].
 func joinLists(v *literal.Reader, n *literal.Node) error {
 	for {
 		v.SpaceInLine()
@@ -220,8 +220,8 @@ func joinLists(v *literal.Reader, n *literal.Node) error {
 	}
 }
 
-// program reads text from at to its end as statements. Comments and constants are thoughts. A statement that cannot
-// be read is named, line by line; where strict is set, it is an error instead.
+// program reads the text from at to its end as statements. Comments and constants become thoughts. It names each
+// unreadable statement, line by line; if strict is set, it returns an error instead.
 func (p *reading) program(text string, at int, strict bool) (claim, error) {
 	c := claim{Span: literal.Span{Start: at, End: len(text)}}
 	var comments []string
@@ -275,15 +275,15 @@ func pythonReason(err error) string {
 	return reasonOf(err, ReasonExpression)
 }
 
-// code returns a reader of code at a place of a text of the reply.
+// code returns a reader of code at a position in the reply.
 func (p *reading) code(text string, at int) *literal.Reader {
 	v := literal.NewReader(text, true)
 	v.Pos, v.Cut = at, p.cut
 	return v
 }
 
-// readWholePython reads a reply that is nothing but code: calls, one a line or in a list, with names for their
-// results.
+// readWholePython reads a reply that consists only of code: calls, one per line or in a list, optionally assigned to
+// names.
 func readWholePython(p *reading) {
 	whole, ok := p.whole()
 	if !ok {
@@ -298,13 +298,13 @@ func readWholePython(p *reading) {
 	p.claims = append(p.claims, c)
 }
 
-// callHead finds what may be a call in prose: a name, an optional assignment before it, and a bracket behind it.
+// callHead matches a possible call in prose: an optional assignment, a name and an opening bracket.
 var callHead = regexp.MustCompile(
 	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*|[.!?][ \t]*(?:\\b|\\B))" +
 		"((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.]*)\\()")
 
-// readEmbeddedPython reads calls of known tools that stand in prose on a line of their own, behind a list mark or
-// behind a colon. A call that is only mentioned within a sentence is prose.
+// readEmbeddedPython reads calls of known tools in prose that are on their own line, after a list mark or after a
+// colon. A call mentioned within a sentence is prose.
 func readEmbeddedPython(p *reading) {
 	if len(p.native) > 0 {
 		return
@@ -330,8 +330,8 @@ func readEmbeddedPython(p *reading) {
 	}
 }
 
-// embeddedStatement reads the statement at start; on an error it names the rest of the line. It gives
-// the number of bytes that were read to find out.
+// embeddedStatement reads the statement at start; on an error it names the rest of the line. It also returns how many
+// bytes it read to decide.
 func (p *reading) embeddedStatement(text string, start int) (c claim, read int, ok bool) {
 	end := len(text)
 	if newline := strings.IndexByte(text[start:], '\n'); newline >= 0 {
@@ -351,16 +351,16 @@ func (p *reading) embeddedStatement(text string, start int) (c claim, read int, 
 	}
 	if strings.Trim(rest, " \t\r;,.`*") != "" && !strings.HasPrefix(strings.TrimLeft(rest, " \t`"), "#") {
 		p.labels.restore(saved)
-		return claim{}, v.Pos - start, false // a sentence goes on behind it
+		return claim{}, v.Pos - start, false // the sentence continues after it
 	}
 	return claim{Span: literal.Span{Start: start, End: v.Pos}, calls: calls, unparsed: v.Notes}, v.Pos - start, true
 }
 
-// namedLine begins a line, or what follows a colon, with a name before an object.
+// namedLine matches a name before an object, at the start of a line or after a colon.
 var namedLine = regexp.MustCompile("(?m)(?:^[ \\t>*+`-]*|:[ \\t]*)" +
 	"((?:[\\pL_][\\pL\\pN_]*[.:/-])*[\\pL_][\\pL\\pN_-]*)(?:[ \\t]|\\[ARGS\\])*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{")
 
-// readNamed reads calls that are the name of an offered tool and an object, on a line of their own (GLM-4).
+// readNamed reads calls written as the name of an offered tool and an object, on their own line (GLM-4).
 func readNamed(p *reading) {
 	if len(p.native) > 0 {
 		return

@@ -12,29 +12,29 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// section is a part of a reply under one tag; tag is in lower case, "" before the first.
+// section is a part of a reply under one tag. The tag is in lower case, and "" before the first tag.
 type section struct {
 	tag   string
-	start int // of the tag
+	start int // position of the tag
 	body  string
 	end   int
 }
 
-// reactTag is a tag at the beginning of a line, also in bold or as a heading.
+// reactTag matches a tag at the start of a line, also in bold or as a heading.
 var reactTag = regexp.MustCompile(
 	`(?im)^[ \t>*_#-]*(?:step[ ]\d+[.: -]+)?(thought|action[ _]input|action|observation|final[ _]answer|decline|思考|行动输入|` +
 		`动作输入|行动|动作|观察|最终答案)[ \t]*\d*[ \t]*[*_]*[ \t]*(?:[:：][*_]*|$)`)
 
-// reactTags are the tags by what else they are called.
+// reactTags maps the names that models use to the protocol's tags.
 var reactTags = map[string]string{
 	"action_input": "action input", "final_answer": "final answer", "思考": "thought", "行动输入": "action input",
 	"动作输入": "action input", "行动": "action", "动作": "action", "观察": "observation", "最终答案": "final answer",
 }
 
-// xmlTag is a tag of the loop as an XML tag.
+// xmlTag matches a tag of the loop written as an XML tag.
 var xmlTag = regexp.MustCompile(`(?i)<(/?)(action_input|action|tool_input|tool|observation|final_answer|decline)>`)
 
-// fromXML writes XML tags as lines, in a reply that has no other.
+// fromXML rewrites XML tags as lines, in a reply without line tags.
 func fromXML(text string) string {
 	if reactTag.MatchString(text) || !xmlTag.MatchString(text) {
 		return text
@@ -72,7 +72,7 @@ func sections(text string) []section {
 	return list
 }
 
-// ReactStep is what one reply says.
+// ReactStep is the content of one reply.
 type ReactStep struct {
 	reader   *Reader
 	labels   []string
@@ -82,7 +82,7 @@ type ReactStep struct {
 	Unparsed []task.Unparse
 	Action   *task.Action
 	tagged   bool
-	cut      int // where the hallucinated observation begins, or the end
+	cut      int // where a hallucinated observation begins, or the end
 }
 
 // ReadReact reads one reply.
@@ -104,8 +104,8 @@ func (s *ReactStep) leave(reason, text string) {
 	}
 }
 
-// History is what the conversation keeps of a reply: all of it, up to an observation that the model made up. A call
-// that came natively, though none was offered, is written as text.
+// History returns what the conversation keeps of a reply: everything up to an observation that the model invented. A
+// native call is written as text, because the protocol offers none.
 func (s *ReactStep) History(m *model.Message) []model.Message {
 	kept := model.Message{Role: model.RoleAssistant, Content: m.Content, Raw: m.Raw}
 	if s.cut < len(s.Text) {
@@ -124,7 +124,7 @@ func (s *ReactStep) History(m *model.Message) []model.Message {
 	return []model.Message{kept}
 }
 
-// readSections takes the first act of the reply; all that follows it is named.
+// readSections takes the first act of the reply and names everything after it.
 func (s *ReactStep) readSections() {
 	list := sections(s.Text)
 	for i := 0; i < len(list); i++ {
@@ -132,7 +132,7 @@ func (s *ReactStep) readSections() {
 		s.tagged = s.tagged || part.tag != ""
 		switch {
 		case part.tag == "observation" && i == 1 && list[0].body == "":
-			s.Thoughts.add(part.body) // it begins with what it calls an observation
+			s.Thoughts.add(part.body) // the reply begins with a so-called observation
 		case part.tag == "observation":
 			s.leave(ReasonObservation, s.Text[part.start:])
 			s.cut = part.start
@@ -170,11 +170,10 @@ func (s *ReactStep) answer(text string) {
 	s.Action = &task.Action{Kind: task.ActionAnswer, Answer: FinalAnswer(text)}
 }
 
-// toolName is an action that names a tool and nothing else, also in brackets, quotes or backticks.
+// toolName matches an action that contains only a tool's name, possibly in brackets, quotes or backticks.
 var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*.]*$")
 
-// act reads an action and its input. An action may also be a whole call in one of the ways in which [Reader] reads
-// them.
+// act reads an action and its input. An action may also be a whole call in any form that [Reader] accepts.
 func (s *ReactStep) act(action, input string, given bool) {
 	action = strings.TrimSpace(strings.Trim(action, "* \t"))
 	switch strings.ToLower(strings.Trim(action, "`\"'[]*. ")) {
@@ -226,14 +225,14 @@ func (s *ReactStep) act(action, input string, given bool) {
 	}
 }
 
-// bracketCall is an action with its argument in brackets: Search[Bergen]. spacedCall has a space before them.
+// bracketCall matches an action with its argument in brackets: Search[Bergen]. spacedCall allows a space before them.
 var (
 	bracketCall = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_.-]*)\[(.*)\]$`)
 	spacedCall  = regexp.MustCompile(`^([\pL_][\pL\pN_.-]*)[ \t]+\(`)
 	wrappedCall = regexp.MustCompile(`(?s)^[\pL_]\w*\((\{.*\})\)$`)
 )
 
-// onlyArgument writes a text as the argument of a tool that has one, or requires one.
+// onlyArgument returns text as the single argument of a tool that has, or requires, exactly one.
 func (x *ToolIndex) onlyArgument(tool, text string) (string, bool) {
 	t := x.Tools[tool]
 	if t.Parameters == nil {
@@ -255,7 +254,7 @@ func (x *ToolIndex) onlyArgument(tool, text string) (string, bool) {
 	return "{" + string(literal.Quote(name)) + ":" + text + "}", true
 }
 
-// call reads the input of an action: an object, perhaps in a fence, perhaps with prose behind it.
+// call reads the input of an action: an object, possibly fenced, possibly followed by prose.
 func (s *ReactStep) call(tool, input string) {
 	if m := fence.FindStringSubmatchIndex(input); m != nil && m[0] == 0 {
 		s.leave(ReasonAfterAct, input[m[1]:])
@@ -278,7 +277,7 @@ func (s *ReactStep) call(tool, input string) {
 	s.Action = &task.Action{Kind: task.ActionCall, Label: one[0].Label, Tool: tool, Arguments: one[0].Arguments}
 }
 
-// firstCall takes the first call that a text holds; more of them are named.
+// firstCall takes the first call in a text and names the others.
 func (s *ReactStep) firstCall(m *model.Message) bool {
 	r := s.reader.Read(m, s.labels)
 	if len(r.Calls) == 0 {
@@ -297,14 +296,14 @@ func (s *ReactStep) firstCall(m *model.Message) bool {
 	return true
 }
 
-// readUntagged reads a reply without an act under a tag: calls in another form, or, where there is no tag at all, an
-// answer in prose, which is lenient.
+// readUntagged reads a reply without a tagged act: calls in another form or, if the reply has no tag at all, a lenient
+// answer in prose.
 func (s *ReactStep) readUntagged(reply *model.Reply) {
 	rest := s.Text[:s.cut]
 	thoughts, unparsed := s.Thoughts, s.Unparsed
 	s.Thoughts, s.Unparsed = thoughts[:s.reasoned:s.reasoned], nil
 	if s.firstCall(&model.Message{Content: rest, ToolCalls: reply.Message.ToolCalls}) {
-		// What was named as unreadable under a tag is in the call, or in the thought, now; an observation is not.
+		// Parts named as unreadable under a tag are now in the call or the thought, except observations.
 		for _, u := range unparsed {
 			if u.Reason == ReasonObservation {
 				s.Unparsed = append(s.Unparsed, u)

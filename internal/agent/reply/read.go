@@ -1,6 +1,6 @@
 // Package reply reads what models write: calls in the formats of many model families, code, queries, verdicts and
-// answers. No part of a reply is dropped silently: what cannot be read is named, with a reason from a closed list. The
-// package must never know what is right.
+// answers. It drops no part of a reply silently: it names each unreadable part, with a reason from a closed list. The
+// package must never know the right answer.
 package reply
 
 import (
@@ -17,36 +17,36 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// Reasons why a piece of a reply could not be read, or was not acted on: the closed list behind [task.Unparse].
+// Reasons why a piece of a reply could not be read or was not acted on: the closed list of [task.Unparse].
 const (
 	ReasonTruncated       = "truncated"                // the text ends in the middle of a value
-	ReasonNotJSON         = "not_json"                 // begins like a call in JSON and is none
+	ReasonNotJSON         = "not_json"                 // begins like a call in JSON, but is not one
 	ReasonNotACall        = "not_a_call"               // a value among calls that names no tool
 	ReasonBadArguments    = "bad_arguments"            // the arguments of a call are not an object
-	ReasonBadLabel        = "bad_label"                // what is given as a label cannot be one
-	ReasonExtraField      = "extra_field"              // a field of a call that means nothing
-	ReasonDuplicateField  = literal.NoteDuplicate      // a field that stands twice: the later one counts
+	ReasonBadLabel        = "bad_label"                // the label is not valid
+	ReasonExtraField      = "extra_field"              // a field of a call that has no meaning
+	ReasonDuplicateField  = literal.NoteDuplicate      // a field that appears twice: the later one counts
 	ReasonComment         = literal.NoteComment        // a comment inside a value
-	ReasonExpression      = "expression"               // code that is more than calls of literals and labels
+	ReasonExpression      = "expression"               // code other than calls of literals and labels
 	ReasonPositional      = "positional"               // positional arguments that no parameter takes
-	ReasonTag             = "tag"                      // a tagged block in which no call can be read
-	ReasonFence           = "fence"                    // a fenced block of code in which no call can be read
-	ReasonNoCall          = "no_call"                  // calls were asked for, and the reply has none
+	ReasonTag             = "tag"                      // a tagged block without a readable call
+	ReasonFence           = "fence"                    // a fenced block of code without a readable call
+	ReasonNoCall          = "no_call"                  // calls were requested, and the reply has none
 	ReasonNoAct           = "no_act"                   // the reply names neither an action nor an answer
 	ReasonNoTool          = "no_tool"                  // an action that names no tool
-	ReasonObservation     = "hallucinated_observation" // the model wrote the environment's or the user's part itself
-	ReasonSecondAction    = "second_action"            // one action a reply is allowed
-	ReasonAfterAct        = "after_act"                // stands behind the act that ends the episode, or behind an action
+	ReasonObservation     = "hallucinated_observation" // the model wrote the environment's or the user's turn itself
+	ReasonSecondAction    = "second_action"            // a reply may have one action
+	ReasonAfterAct        = "after_act"                // follows the act that ends the episode, or an action
 	ReasonMissingArgument = "missing_argument"         // an act of the protocol lacks its argument
-	ReasonNoVerdict       = "no_verdict"               // yes or no was asked for, and the reply says neither
-	ReasonTwoVerdicts     = "two_verdicts"             // yes or no was asked for, and the reply says both
-	// a mark of calls, or a tool's name before brackets, and no call can be read
+	ReasonNoVerdict       = "no_verdict"               // yes or no was requested, and the reply says neither
+	ReasonTwoVerdicts     = "two_verdicts"             // yes or no was requested, and the reply says both
+	// a mark of calls, or a tool's name before brackets, without a readable call
 	ReasonUnknownFormat = "unknown_format"
-	ReasonOpenThought   = "open_thought" // a call in a thought that does not end
+	ReasonOpenThought   = "open_thought" // a call in a thought that has no end
 	ReasonRepeated      = "repeated"     // the same calls again, as an illustration
 )
 
-// Reasons lists the closed list of reasons, in the order in which they are declared.
+// Reasons returns the closed list of reasons, in the order of their declaration.
 func Reasons() []string {
 	return []string{
 		ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonBadLabel, ReasonExtraField,
@@ -56,7 +56,7 @@ func Reasons() []string {
 	}
 }
 
-// IsAttempt reports whether a reason is that of a piece that was meant as a call.
+// IsAttempt reports whether a reason marks a piece that was meant as a call.
 func IsAttempt(reason string) bool {
 	switch reason {
 	case ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonExpression, ReasonPositional, ReasonTag,
@@ -67,24 +67,24 @@ func IsAttempt(reason string) bool {
 	}
 }
 
-// Call is a tool call that was read in a reply.
+// Call is a tool call read from a reply.
 type Call struct {
-	ID    string // the provider's id of a native call; "" for a call that was read in text
-	Label string // as the reply names its result; "" where it does not
+	ID    string // the provider's id of a native call; "" for a call read from text
+	Label string // the name that the reply gives its result; "" if none
 	Tool  string
-	// Arguments is valid JSON. Where the model's text is not an object, it is that text as a JSON string, so that the
-	// environment can tell the agent of its mistake.
+	// Arguments is valid JSON. If the model's text is not an object, Arguments is that text as a JSON string, and the
+	// environment reports the mistake to the agent.
 	Arguments json.RawMessage
 	Stage     string // the stage that read it
-	Format    string // the marked format in which it was written, "" for any other
+	Format    string // the marked format of the call, "" if none
 }
 
-// Reading is what a reply was read into. Every part of the reply's text is in a call, in the thought or in Unparsed.
+// Reading is the result of reading a reply. Every part of the reply's text is in a call, in the thought or in Unparsed.
 type Reading struct {
-	Abstains string // the words by which the reply says that no tool serves, "" if it does not
-	Calls    []Call // native calls first, then those of the text in their order
+	Abstains string // the words by which the reply says that no tool fits, "" if it does not
+	Calls    []Call // native calls first, then those of the text, in order
 	Thought  string // reasoning blocks, and the prose before, between and after calls
-	Prose    string // the part of Thought that stands outside reasoning blocks
+	Prose    string // the part of Thought outside reasoning blocks
 	Unparsed []task.Unparse
 }
 
@@ -96,30 +96,30 @@ type claim struct {
 	unparsed []task.Unparse
 }
 
-// reading is a reply on its way through the stages.
+// reading is the state of a reply while the stages read it.
 type reading struct {
 	text   string
 	native []model.ToolCall
 	tools  *ToolIndex
 	labels *labels
-	cut    bool // the reply was cut at its length
-	// defined are the functions that code in the reply defines; nil before [reading.defines].
-	defined  map[string]int // their first places
+	cut    bool // the reply was cut at the length limit
+	// defined are the functions that code in the reply defines; nil until [reading.defines] is first called.
+	defined  map[string]int // position of the first definition
 	abstains string
 
-	fromNative []claim // native calls have no place in the text
+	fromNative []claim // native calls have no position in the text
 	claims     []claim
 }
 
-// stage is one way to find calls. It reads only what no stage before it has claimed.
+// stage is one way to find calls. It reads only what no earlier stage has claimed.
 type stage struct {
 	name string
 	read func(*reading)
 }
 
-// stages in the order in which they are tried. The order is that of NL2API appendix H (JSON and JSON lines, Python,
-// XML tags), with native calls before and fences and prose behind. Reasoning blocks are set apart first of all,
-// because the calls that a model weighs are not the calls that it makes.
+// stages are tried in this order. It is the order of NL2API appendix H (JSON and JSON lines, Python, XML tags), with
+// native calls before it and fences and prose after it. Reasoning blocks come first, because a model weighs the calls
+// in them and does not make them.
 var stages = []stage{
 	{"native", readNative},
 	{"reasoning", readReasoning},
@@ -138,17 +138,18 @@ type Reader struct {
 	tools *ToolIndex
 }
 
-// NewReader makes a reader for a toolkit. The tools' names tell a call in prose from other text, and the order of
-// their parameters places positional arguments.
+// NewReader returns a reader for a toolkit. The reader uses the tools' names to recognise calls in prose, and the order
+// of their parameters to place positional arguments.
 func NewReader(tools []*task.Tool) *Reader {
 	return &Reader{tools: NewToolIndex(tools)}
 }
 
-// Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and a call
-// with a taken label gets another one. Read never fails: it names what it cannot read.
+// Read reads a reply. existing are the labels of earlier results: code may use them as names, and a call with a taken
+// label gets a new one. Read never fails: it names what it cannot read.
 func (r *Reader) Read(m *model.Message, existing []string) Reading { return r.read(m, existing, false) }
 
-// ReadReply reads a message of a reply. If the reply was cut at its length, no call that may lack its end is read.
+// ReadReply reads a message of a reply. If the reply was cut at the length limit, ReadReply skips calls that may be
+// incomplete.
 func (r *Reader) ReadReply(reply *model.Reply, m *model.Message, existing []string) Reading {
 	return r.read(m, existing, reply.Finish == model.FinishLength)
 }
@@ -156,7 +157,7 @@ func (r *Reader) ReadReply(reply *model.Reply, m *model.Message, existing []stri
 func (r *Reader) read(m *model.Message, existing []string, cut bool) Reading {
 	text := unwrapped(m.Content)
 	out := r.readText(text, m.ToolCalls, existing, cut)
-	// Models that write Markdown escape the underscores of names.
+	// Models that write Markdown escape underscores in names.
 	if len(out.Calls) == 0 && strings.Contains(text, `\_`) {
 		if plain := r.readText(strings.ReplaceAll(text, `\_`, "_"), m.ToolCalls, existing, cut); len(plain.Calls) > 0 {
 			out = plain
@@ -184,14 +185,15 @@ func (r *Reader) readText(text string, native []model.ToolCall, existing []strin
 	return p.finish()
 }
 
-// values returns a reader of JSON at a place of a text of the reply.
+// values returns a reader of JSON at a position in the reply.
 func (p *reading) values(text string, at int) *literal.Reader {
 	v := literal.NewReader(text, false)
 	v.Pos, v.Cut = at, p.cut
 	return v
 }
 
-// unwrapped gives a reply that is nothing but one text in quotes, with its escapes, as that text.
+// unwrapped returns the content of a reply that is a single quoted string, with escapes decoded; it returns any other
+// reply as it is.
 func unwrapped(text string) string {
 	inner := ""
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed),
@@ -201,8 +203,9 @@ func unwrapped(text string) string {
 	return text
 }
 
-// otherTurn begins a turn that is not the model's, once it has made its calls; so does code that goes on around them,
-// as models write it that continue a file. templateTurn is a mark of a chat template, and begins one anywhere.
+// otherTurn matches the start of another speaker's turn after the model's calls. It also matches code that continues
+// around the calls, from models that complete a file. templateTurn matches a mark of a chat template, which starts such
+// a turn anywhere.
 var (
 	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human)[ \t]*:|<\|user\|>|\[INST\]|</tools>` +
 		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
@@ -212,7 +215,7 @@ var (
 		`|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|\[/?INST\]`)
 )
 
-// readOtherTurns sets apart the turns that a model invents after its own.
+// readOtherTurns claims the turns that a model invents after its own.
 func readOtherTurns(p *reading) {
 	if len(p.native) > 0 {
 		return
@@ -227,7 +230,7 @@ func readOtherTurns(p *reading) {
 	}
 }
 
-// cutAt ends the reply at a place: the rest is not the model's to write.
+// cutAt ends the reply at a position: the rest is not the model's turn.
 func (p *reading) cutAt(at int) {
 	p.claims = slices.DeleteFunc(p.claims, func(c claim) bool { return c.Start >= at })
 	p.claims = append(p.claims, claim{Span: literal.Span{Start: at, End: len(p.text)}, unparsed: []task.Unparse{
@@ -235,8 +238,8 @@ func (p *reading) cutAt(at int) {
 	}})
 }
 
-// endBeforeOtherTurns ends a reply that, after its calls, continues with turns of its own invention (NL2API appendix
-// H.1): nobody asked what it asks itself there.
+// endBeforeOtherTurns ends a reply before turns that the model invents after its calls (NL2API appendix H.1): the
+// questions in them are its own.
 func (p *reading) endBeforeOtherTurns() {
 	p.sortClaims()
 	first := slices.IndexFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })
@@ -254,8 +257,8 @@ func (p *reading) endBeforeOtherTurns() {
 	}
 }
 
-// dropRepetitions leaves out a claim whose calls were all made before it in the reply, if prose or a missing end sets
-// it apart: models repeat their calls to explain them.
+// dropRepetitions drops a claim if the reply made all its calls before, and prose or a missing end separates it from
+// them: models repeat their calls to explain them.
 func (p *reading) dropRepetitions() {
 	if len(p.native) > 0 {
 		return
@@ -294,11 +297,11 @@ func isSameCall(a, b *Call) bool {
 	return a.Tool == b.Tool && a.Label == "" && string(a.Arguments) == string(b.Arguments)
 }
 
-// abstention is what models call or write if no tool serves the request.
+// abstention matches what models call or write if no tool fits the request.
 var abstention = regexp.MustCompile(`^(?i:no_(?:function|tool|call|action|api|match|relevant|suitable|valid)\w*` +
 	`|out_of_(?:domain|scope)\w*|none|null|irrelevant\w*|not_(?:applicable|available|supported|relevant)|cannot_answer|unanswerable)$`)
 
-// readAbstention takes a call or a word that says that no tool serves, unless a tool has that name.
+// readAbstention reads a call or a word that says that no tool fits, unless a tool has that name.
 func (p *reading) readAbstention() {
 	calls := 0
 	for i := range p.claims {
@@ -328,13 +331,13 @@ func lastMark(text string) string {
 	return all[len(all)-1]
 }
 
-// unknownMark is a token or a tag that no model writes to a person.
+// unknownMark matches a token or tag that is not meant for a human reader.
 var unknownMark = regexp.MustCompile(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark +
 	`)|` +
 	functionTagForm + `|<arg_key>`)
 
-// nameUnread names what looks like a call in prose: a mark of calls, or the name of an offered tool before brackets.
-// Such a reply is never an answer.
+// nameUnread names apparent calls in prose: a mark of calls, or an offered tool's name before brackets. Such a reply is
+// never an answer.
 func (p *reading) nameUnread() {
 	calls := p.hasCalls()
 	for _, s := range p.free() {
@@ -361,8 +364,8 @@ func (p *reading) nameUnread() {
 var nameBeforeBracket = regexp.MustCompile("([\\pL_][\\pL\\pN_.:/\\\\-]*)[`\"'*]*[ \\t]*(?:[({]|\\r?\\n[ " +
 	"\\t]*(?:```(?:json)?\\s*)?\\{)")
 
-// toolBeforeBracket returns where an offered tool is named before a bracket, or a brace on the next line; -1 for
-// nowhere.
+// toolBeforeBracket returns the position where an offered tool's name precedes a bracket, or a brace on the next line;
+// -1 if there is none.
 func (p *reading) toolBeforeBracket(text string, start int) int {
 	for _, m := range nameBeforeBracket.FindAllStringSubmatchIndex(text, -1) {
 		name := text[m[2]:m[3]]
@@ -373,11 +376,10 @@ func (p *reading) toolBeforeBracket(text string, start int) int {
 	return -1
 }
 
-// definition is a function that code in the reply defines.
+// definition matches a function definition in code.
 var definition = regexp.MustCompile(`(?m)^[ \t]*(?:async[ ]+)?def[ ]+([\pL_][\pL\pN_]*)[ ]*\(`)
 
-// defines reports whether the reply itself defines a function of that name before a place: a call of it is no call of a
-// tool.
+// defines reports whether the reply defines a function of that name before a position: calling it does not call a tool.
 func (p *reading) defines(name string, before int) bool {
 	if p.defined == nil {
 		p.defined = map[string]int{}
@@ -391,7 +393,7 @@ func (p *reading) defines(name string, before int) bool {
 	return ok && at <= before
 }
 
-// finish gathers the claims in the order of the text; what no stage has claimed is prose.
+// finish orders the claims by position; unclaimed text is prose.
 func (p *reading) finish() Reading {
 	out := Reading{Abstains: p.abstains}
 	var thoughts, prose []string
@@ -426,7 +428,7 @@ func (p *reading) sortClaims() {
 	slices.SortStableFunc(p.claims, func(a, b claim) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// free lists the parts of the text that are not claimed and hold more than space.
+// free returns the unclaimed parts of the text that contain more than space.
 func (p *reading) free() []literal.Span {
 	p.sortClaims()
 	var spans []literal.Span
@@ -439,8 +441,8 @@ func (p *reading) free() []literal.Span {
 	return slices.DeleteFunc(spans, func(s literal.Span) bool { return strings.TrimSpace(p.text[s.Start:s.End]) == "" })
 }
 
-// whole gives the only unclaimed part of a reply that has no calls yet, without the space around it; false where
-// there is none or more than one.
+// whole returns the only unclaimed part of a reply that has no calls yet, trimmed of space. It returns false if there
+// is no such part or more than one.
 func (p *reading) whole() (literal.Span, bool) {
 	if p.hasCalls() {
 		return literal.Span{}, false
@@ -462,8 +464,8 @@ func trimSpan(text string, s literal.Span) literal.Span {
 	return literal.Span{Start: s.Start, End: s.Start + len(strings.TrimSpace(text[s.Start:s.End]))}
 }
 
-// readNative takes the calls that the provider itself has told apart. Where there are any, the text beside them is a
-// thought: no stage looks for more calls in it.
+// readNative takes the provider's own calls. If there are any, the text beside them is a thought: no stage looks for
+// calls in it.
 func readNative(p *reading) {
 	if len(p.native) == 0 {
 		return
@@ -478,10 +480,10 @@ func readNative(p *reading) {
 	p.claims = append(p.claims, claim{Span: literal.Span{Start: 0, End: len(p.text)}, thought: p.text})
 }
 
-// parallelTool is a tool that some models of OpenAI believe to have: it makes several calls at once.
+// parallelTool is a tool that some OpenAI models invent: it makes several calls at once.
 const parallelTool = "multi_tool_use.parallel"
 
-// parallel returns the calls in a call of [parallelTool], or any other call itself.
+// parallel returns the calls inside a call of [parallelTool], or any other call unchanged.
 func (p *reading) parallel(c Call) []Call {
 	name := strings.TrimPrefix(c.Tool, "functions.")
 	if name != parallelTool && name != "parallel" || p.tools.known(c.Tool) {
@@ -502,8 +504,8 @@ func (p *reading) parallel(c Call) []Call {
 	return calls
 }
 
-// readArguments reads the text of a call's arguments: an object, or nothing at all for a call without arguments. Any
-// other text is passed on as a JSON string and named.
+// readArguments reads the text of a call's arguments: an object, or nothing for a call without arguments. It passes on
+// any other text as a JSON string, and names it.
 func readArguments(text string) (json.RawMessage, []task.Unparse) {
 	if strings.TrimSpace(text) == "" {
 		return json.RawMessage("{}"), nil
@@ -527,12 +529,12 @@ func readArguments(text string) (json.RawMessage, []task.Unparse) {
 	return literal.Quote(text), []task.Unparse{{Reason: ReasonBadArguments, Text: text}}
 }
 
-// ToolIndex holds what reading has to know of a toolkit.
+// ToolIndex contains what reading needs to know about a toolkit.
 type ToolIndex struct {
 	Tools map[string]*task.Tool
 }
 
-// NewToolIndex makes the index of a toolkit.
+// NewToolIndex returns the index of a toolkit.
 func NewToolIndex(tools []*task.Tool) *ToolIndex {
 	x := &ToolIndex{Tools: make(map[string]*task.Tool, len(tools))}
 	for _, t := range tools {
@@ -543,11 +545,11 @@ func NewToolIndex(tools []*task.Tool) *ToolIndex {
 
 func (x *ToolIndex) known(name string) bool { return x.Tools[name] != nil }
 
-// modules are the names that models put in front of a tool's, as if it stood in a module.
+// modules are the prefixes that models add to a tool's name, as if a module contained it.
 var modules = map[string]bool{"functions": true, "tools": true, "tool": true, "api": true, "default_api": true}
 
-// resolve returns the toolkit's own name for a name as a model writes it: with the name of a module before it, a number
-// after it, the rest of a token, or escaped underscores. A name that is no tool's stays, for the environment to refuse.
+// resolve returns the toolkit's name for a name as a model writes it: with a module before it, a number after it, the
+// rest of a token, or escaped underscores. It returns unknown names unchanged, for the environment to refuse.
 func (x *ToolIndex) resolve(name string) string {
 	name = strings.TrimSpace(name)
 	for _, form := range []func(string) string{
@@ -565,12 +567,12 @@ func (x *ToolIndex) resolve(name string) string {
 	return name
 }
 
-// callNumber ends a name in Kimi's format.
+// callNumber matches the number at the end of a name in Kimi's format.
 var callNumber = regexp.MustCompile(`:\d+$`)
 
 func withoutNumber(name string) string { return callNumber.ReplaceAllString(name, "") }
 
-// withoutToken drops a token of a chat template from a name, and what follows it.
+// withoutToken removes a chat template's token, and everything after it, from a name.
 func withoutToken(name string) string {
 	if at := strings.Index(name, "<"); at > 0 {
 		return strings.TrimSpace(name[:at])
@@ -591,7 +593,7 @@ func (x *ToolIndex) requires(name string) bool {
 	return t != nil && t.Parameters != nil && len(t.Parameters.Required) > 0
 }
 
-// parameters gives the names of a tool's parameters in positional order.
+// parameters returns the names of a tool's parameters in positional order.
 func (x *ToolIndex) parameters(name string) []string {
 	t := x.Tools[name]
 	if t == nil || t.Parameters == nil {
@@ -604,7 +606,7 @@ func (x *ToolIndex) parameters(name string) []string {
 	return names
 }
 
-// parameter gives the schema of one parameter, or nil.
+// parameter returns the schema of one parameter, or nil.
 func (x *ToolIndex) parameter(tool, name string) *task.Schema {
 	t := x.Tools[tool]
 	if t == nil || t.Parameters == nil {
@@ -613,11 +615,11 @@ func (x *ToolIndex) parameter(tool, name string) *task.Schema {
 	return t.Parameters.Property(name)
 }
 
-// labels knows which labels are taken, and which variable of a reply's code stands for which of them.
+// labels records which labels are taken, and which label each variable of a reply's code means.
 type labels struct {
 	taken map[string]bool
-	names map[string]literal.Node // variables: a text node that is a reference, or a constant
-	next  map[string]int          // the number at which to look for a fresh label, by name
+	names map[string]literal.Node // variables: a text node with a reference, or a constant
+	next  map[string]int          // the next number to try for a fresh label, by name
 	undo  []func()
 }
 
@@ -637,7 +639,7 @@ func referenceNode(label string) literal.Node {
 	return literal.Node{Kind: literal.Text, Text: task.Reference{Label: label}.String()}
 }
 
-// fresh gives a label like that one that is not taken: name, name_2, name_3, …
+// fresh returns the first label of name, name_2, name_3, … that is not taken.
 func (l *labels) fresh(name string) string {
 	label, before := name, l.next[name]
 	k := max(before, 2)
@@ -652,7 +654,7 @@ func (l *labels) fresh(name string) string {
 	return label
 }
 
-// assign lets a name stand for a value.
+// assign binds a name to a value.
 func (l *labels) assign(name string, n literal.Node) {
 	old, was := l.names[name]
 	l.names[name] = n
@@ -664,7 +666,7 @@ func (l *labels) assign(name string, n literal.Node) {
 	})
 }
 
-// save and restore take back what a statement that could not be read has done to the names.
+// save and restore undo the assignments of a statement that could not be read.
 func (l *labels) save() int { return len(l.undo) }
 
 func (l *labels) restore(saved int) {
@@ -674,7 +676,7 @@ func (l *labels) restore(saved int) {
 	}
 }
 
-// reasonOf names an error of a [Reader].
+// reasonOf returns the reason for an error of a [Reader].
 func reasonOf(err error, otherwise string) string {
 	switch {
 	case errors.Is(err, literal.ErrTruncated):

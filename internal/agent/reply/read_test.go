@@ -44,9 +44,9 @@ func showReading(r *Reading) string {
 	return b.String()
 }
 
-// TestReadGoldens reads replies as models write them. Commands: `tools` sets the toolkit of the file, `read` reads
-// its input as the text of a reply (labels=(…) names earlier results), `native` reads `id name arguments` lines as
-// native calls, with the text of the reply behind an empty line.
+// TestReadGoldens reads replies as models write them. `tools` sets the toolkit of the file. `read` reads its input as
+// the text of a reply; labels=(…) names earlier results. `native` reads `id name arguments` lines as native calls,
+// followed by an empty line and the text of the reply.
 func TestReadGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
 		var tools []*task.Tool
@@ -79,8 +79,7 @@ func TestReadGoldens(t *testing.T) {
 	})
 }
 
-// TestStagesAllRead sees to it that the goldens exercise every stage: a stage that none of them reaches is not
-// tested.
+// TestStagesAllRead checks that the goldens exercise every stage.
 func TestStagesAllRead(t *testing.T) {
 	seen := map[string]bool{}
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
@@ -111,8 +110,8 @@ func TestStagesAllRead(t *testing.T) {
 	}
 }
 
-// checkReading demands what must hold of every reading: reasons are of the closed list, arguments are JSON, and no
-// word of the reply has vanished.
+// checkReading checks what must be true of every reading: reasons are in the closed list, arguments are JSON, and no
+// word of the reply is lost.
 func checkReading(t testing.TB, m *model.Message, r *Reading) {
 	t.Helper()
 	var kept strings.Builder

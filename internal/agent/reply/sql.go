@@ -13,26 +13,27 @@ import (
 
 // SQLReader finds the query in a reply.
 type SQLReader struct {
-	Tool     *task.Tool // that runs it
-	Argument string     // by which the tool is given it
+	Tool     *task.Tool // the tool that runs the query
+	Argument string     // the argument with the query
 	calls    *Reader
 }
 
-// NewSQLReader makes a reader for the tool that runs the query, which it takes in that argument.
+// NewSQLReader returns a reader for the tool that runs queries and the argument that contains them.
 func NewSQLReader(tool *task.Tool, argument string) SQLReader {
 	return SQLReader{Tool: tool, Argument: argument, calls: NewReader([]*task.Tool{tool})}
 }
 
-// SQLReading is what a reply was read into. Every part of it is in the statement, in the thought or in unparsed.
+// SQLReading is the result of reading a reply. Every part of the reply is in the statement, in the thought or in
+// Unparsed.
 type SQLReading struct {
-	Statement string // without a semicolon behind it; "" where there is none
+	Statement string // without the final semicolon; "" if there is none
 	Declined  bool
-	Reason    string // of declining
+	Reason    string // why the model declined
 	Thought   string
 	Unparsed  []task.Unparse
 }
 
-// sqlSearch is a reply on its way through the stages.
+// sqlSearch is the state of a reply while the stages read it.
 type sqlSearch struct {
 	reader *SQLReader
 	m      *model.Message
@@ -40,15 +41,15 @@ type sqlSearch struct {
 	found  []passage
 }
 
-// passage is a part of the reply that holds statements: span is what is taken out of the prose, with the marks around.
+// passage is a part of the reply with statements; span is what is cut from the prose, including marks.
 type passage struct {
 	literal.Span
 	statements []string
-	rest       string // what stands in the span beside statements
+	rest       string // text in the span outside the statements
 }
 
-// sqlStages are the ways to find a query, in the order in which they are tried; the first that finds one counts, and
-// within it the last query: models write attempts and parts before the whole.
+// sqlStages are tried in this order; the first that finds a query counts. Its last query wins: models write attempts
+// and parts before the whole.
 var sqlStages = []struct {
 	name string
 	find func(*sqlSearch)
@@ -60,10 +61,10 @@ var sqlStages = []struct {
 	{"plain", findPlainSQL},
 }
 
-// sqlDecline is the line by which a model declines.
+// sqlDecline matches the line by which a model declines.
 var sqlDecline = regexp.MustCompile(`(?im)^[ \t>*_#-]*decline[ \t]*[*_]*[ \t]*:[*_]*[ \t]*(.*)$`)
 
-// Read reads a reply. It never fails: where there is no query the statement is empty.
+// Read reads a reply. It never fails: if there is no query, the statement is empty.
 func (r *SQLReader) Read(m *model.Message) SQLReading {
 	thoughts, text := SplitThoughts(m.Content)
 	var out SQLReading
@@ -104,7 +105,7 @@ func (r *SQLReader) Read(m *model.Message) SQLReading {
 	return out
 }
 
-// unreadSQL names what was meant as a query and is none: native calls, and fenced blocks of SQL.
+// unreadSQL names failed attempts at a query: native calls, and fenced blocks of SQL.
 func unreadSQL(m *model.Message, text string) (unparsed []task.Unparse, rest string) {
 	for i := range m.ToolCalls {
 		unparsed = append(unparsed, task.Unparse{
@@ -131,10 +132,10 @@ func findNativeSQL(s *sqlSearch) {
 	}
 }
 
-// queryFields are names that models give to the argument with the query, beside its own.
+// queryFields are other names that models give to the argument with the query.
 var queryFields = []string{"sql", "query", "sql_query", "statement"}
 
-// queryIn gives the query in the arguments of a call, or in a bare object, and what else stands there.
+// queryIn returns the query in a call's arguments or in a bare object, and the other text in it.
 func (r *SQLReader) queryIn(arguments json.RawMessage) (text, rest string, ok bool) {
 	if json.Unmarshal(arguments, &text) == nil {
 		return text, "", len(statements(text)) > 0
@@ -154,8 +155,8 @@ func (r *SQLReader) queryIn(arguments json.RawMessage) (text, rest string, ok bo
 	return "", "", false
 }
 
-// asked gives the statements of a text that a call hands in, the text as a whole where none of it is a query: SQLite
-// says what is wrong with it.
+// asked returns the statements in a text that a call submits. If the text contains no query, asked returns all of it:
+// SQLite then reports what is wrong.
 func asked(text string) []string {
 	if list := statements(text); len(list) > 0 {
 		return list
@@ -163,13 +164,12 @@ func asked(text string) []string {
 	return []string{strings.TrimSpace(text)}
 }
 
-// sqlLanguages are the languages of fences in which SQL is expected.
+// sqlLanguages are the languages of fences that should contain SQL.
 var sqlLanguages = map[string]bool{"sql": true, "sqlite": true, "sqlite3": true, "postgresql": true, "mysql": true}
 
 var sqlWord = regexp.MustCompile(`^(?i)\s*(sql|sqlite|sqlite3|postgresql|mysql)\b`)
 
-// sqlFence gives the language of a fenced block and what is in it. On a single line the language may stand before the
-// query.
+// sqlFence returns the language of a fenced block and its content. On a single line the language may precede the query.
 func sqlFence(text string, m []int) (language, inner string) {
 	language, inner = fenceLanguage(text, m), text[m[6]:m[7]]
 	if word := sqlWord.FindStringSubmatch(inner); language == "" && word != nil {
@@ -178,8 +178,8 @@ func sqlFence(text string, m []int) (language, inner string) {
 	return language, inner
 }
 
-// findFencedSQL looks into fenced blocks of SQL and of no language that is another's. An object in one of JSON may hold
-// the query.
+// findFencedSQL looks into fenced blocks that are marked as SQL or have no other language's mark. In a JSON block, an
+// object may contain the query.
 func findFencedSQL(s *sqlSearch) {
 	for _, m := range fence.FindAllStringSubmatchIndex(s.text, -1) {
 		language, inner := sqlFence(s.text, m)
@@ -209,7 +209,7 @@ func findTaggedSQL(s *sqlSearch) {
 	}
 }
 
-// findCalledSQL reads a call of the tool that runs SQL, though none was asked for, or an object that holds the query.
+// findCalledSQL reads an unrequested call of the tool that runs SQL, or an object that contains the query.
 func findCalledSQL(s *sqlSearch) {
 	for _, m := range slices.Concat([][]int{{0, len(s.text), -1, -1, -1, -1, 0, len(s.text)}},
 		fence.FindAllStringSubmatchIndex(s.text, -1)) {
@@ -255,14 +255,14 @@ func findCalledSQL(s *sqlSearch) {
 }
 
 var (
-	// sqlStart is where a query may begin in prose: a line, perhaps behind a list mark, what follows a colon, or code
-	// between backticks.
+	// sqlStart matches where a query may begin in prose: at a line start, possibly after a list mark, after a colon, or
+	// after a backtick.
 	sqlStart = regexp.MustCompile("(?im)(?:^[ \t>*-]*(?:[0-9]+[.)][ \t]+)?|:[ \t]*|(`))" + `(\(*\s*(?:` + sqlSelect + `|` +
 		sqlWith + `))`)
-	// sqlQuery is how a query begins.
+	// sqlQuery matches the start of a query.
 	sqlQuery = regexp.MustCompile(`^(?i)(?:[\s(]|--[^\n]*\n|/\*(?s:.*?)\*/)*(?:` + sqlSelect + `|` + sqlWith + `)`)
 	sqlFrom  = regexp.MustCompile(`(?i)\bfrom\b`)
-	// sqlMore is how a query goes on behind an empty line.
+	// sqlMore matches the continuation of a query after an empty line.
 	sqlMore = regexp.MustCompile(`^(?i)\s*(?:from|where|group\s+by|order\s+by|having|limit|union|intersect|except|(?:left|inner|cross|outer)?\s*join|on|and|or|select|[),]|--)`)
 )
 
@@ -298,8 +298,8 @@ func findPlainSQL(s *sqlSearch) {
 	}
 }
 
-// written tells a query from a sentence that begins with one of its words: SQL is written in capitals, or in small
-// letters with a FROM; a sentence begins with a capital and goes on in small letters.
+// written distinguishes a query from a sentence that begins with one of its words. SQL is written in capitals, or in
+// lower case with a FROM; a sentence begins with a capital and continues in lower case.
 func written(text string, marked bool) bool {
 	word := strings.TrimLeft(text, "( \t\r\n")
 	word = word[:strings.IndexFunc(word+" ", func(r rune) bool { return r < 'A' || r > 'z' })]
@@ -313,8 +313,8 @@ func written(text string, marked bool) bool {
 	}
 }
 
-// statementEnd gives the length of the statement with which a text begins: up to a semicolon, to an empty line behind
-// which it does not go on, or, inline, to the closing backtick.
+// statementEnd returns the length of the statement at the start of a text. It ends at a semicolon, at an empty line
+// that no continuation follows, or, inline, at the closing backtick.
 func statementEnd(text string, inline bool) int {
 	depth := 0
 	for i := 0; i < len(text); {
@@ -342,8 +342,8 @@ func statementEnd(text string, inline bool) int {
 	return len(text)
 }
 
-// quotedSQL gives the length of the quoted text or the comment with which a text begins, 0 where it begins with
-// neither. What is not closed goes on to the end.
+// quotedSQL returns the length of the quoted text or comment at the start of a text, 0 if there is none. Without a
+// closing mark it extends to the end.
 func quotedSQL(text string) int {
 	to := func(from int, end string) int {
 		if at := strings.Index(text[from:], end); at >= 0 {
@@ -353,7 +353,7 @@ func quotedSQL(text string) int {
 	}
 	switch {
 	case text[0] == '\'', text[0] == '"', text[0] == '`':
-		return to(1, text[:1]) // a doubled quote is the end of one text and the beginning of the next
+		return to(1, text[:1]) // a doubled quote ends one text and begins the next
 	case strings.HasPrefix(text, "--"):
 		return to(2, "\n")
 	case strings.HasPrefix(text, "/*"):
@@ -363,8 +363,8 @@ func quotedSQL(text string) int {
 	}
 }
 
-// statements lists the queries of a text that is SQL, without their semicolons: what does not begin like one is left
-// out.
+// statements returns the queries in a text of SQL, without their semicolons, and skips everything that does not begin
+// like a query.
 func statements(text string) []string {
 	var list []string
 	start := 0
@@ -390,7 +390,7 @@ func statements(text string) []string {
 	return list
 }
 
-// without gives what is left of a text when statements, which stand in it in that order, are taken out.
+// without returns a text with the listed statements removed; they must appear in it in that order.
 func without(text string, list []string) string {
 	var b strings.Builder
 	for _, statement := range list {

@@ -32,7 +32,7 @@ func showSQL(r *SQLReading) string {
 	return b.String()
 }
 
-// checkSQL demands what must hold of every reading: at most one act, reasons of the closed list, and no lost word.
+// checkSQL checks what must be true of every reading: at most one act, reasons in the closed list, and no lost word.
 func checkSQL(t testing.TB, text string, r *SQLReading) {
 	t.Helper()
 	if r.Declined && r.Statement != "" {
@@ -55,14 +55,14 @@ func checkSQL(t testing.TB, text string, r *SQLReading) {
 	}
 }
 
-// sqlGrammar are the words by which replies say that they hold a query.
+// sqlGrammar are the words by which replies introduce a query.
 var sqlGrammar = map[string]bool{
 	"sql": true, "sqlite": true, "postgresql": true, "mysql": true, "query": true, "database": true, "answer": true,
 	"statement": true, "decline": true,
 }
 
-// TestSQLGoldens reads replies as models write them: `read` reads its input as the text of a reply, `native` reads a
-// line `name arguments` as a native call, with the text of the reply behind an empty line.
+// TestSQLGoldens reads replies as models write them: `read` reads its input as the text of a reply; `native` reads a
+// line `name arguments` as a native call, followed by an empty line and the text of the reply.
 func TestSQLGoldens(t *testing.T) {
 	reader := NewSQLReader(agenttest.SQLTool(), "sql")
 	stages := map[string]bool{}
@@ -91,7 +91,7 @@ func TestSQLGoldens(t *testing.T) {
 	}
 }
 
-// TestSQLReadsBack: whatever query is written, in whatever frame, is read as it was.
+// TestSQLReadsBack checks that any query, in any frame, is read back unchanged.
 func TestSQLReadsBack(t *testing.T) {
 	pieces := []string{
 		"SELECT", " a", " 'it''s; -- no'", ` "x;y"`, " [b c]", " `d`", "\nFROM t", " WHERE (a > 1)", " -- why;\n",
@@ -117,7 +117,7 @@ func TestSQLReadsBack(t *testing.T) {
 		query = strings.TrimSpace(query)
 		frame := frames[r.IntN(len(frames))]
 		if strings.HasSuffix(query, ";") && strings.Contains(query, "-- why;") {
-			query += "\nLIMIT 2" // a comment at the end would hide the semicolon behind it
+			query += "\nLIMIT 2" // a comment at the end would hide the semicolon after it
 		}
 		got := reader.Read(&model.Message{Content: frame.before + query + frame.after})
 		if got.Statement != query {
@@ -144,7 +144,7 @@ func TestSQLReadsBack(t *testing.T) {
 	}
 }
 
-// FuzzSQL: whatever a model writes, reading it ends, and no word of it is lost.
+// FuzzSQL checks that reading any text terminates and loses no word.
 func FuzzSQL(f *testing.F) {
 	agenttest.AddGoldens(f, "sql")
 	agenttest.AddGoldens(f, "read")

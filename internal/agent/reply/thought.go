@@ -9,8 +9,8 @@ import (
 )
 
 // reasoningTag opens a block in which a model thinks, and reasoningEnd closes one. Chat templates open the block
-// themselves, so that only its end is in the reply. Beside tags there are Mistral's brackets, the tokens of Command R
-// and Gemma 4, and Kimi's triangles.
+// themselves, and the reply contains only its end. Beside tags, models use brackets (Mistral), tokens (Command R and
+// Gemma 4) and triangles (Kimi).
 var (
 	reasoningTag = regexp.MustCompile(`(?i)<(?:\w+:)?(?:think|thinking|thought|reasoning|scratchpad)>|\[THINK\]` +
 		`|<\|START_THINKING\|>|<\|channel>thought\n?|◁think▷`)
@@ -18,7 +18,7 @@ var (
 		`|<\|END_THINKING\|>|<channel\|>|◁/think▷`)
 )
 
-// readReasoning sets the blocks apart in which a model thinks: calls in them are weighed, not made.
+// readReasoning claims the blocks in which a model thinks: it weighs the calls in them and does not make them.
 func readReasoning(p *reading) {
 	if len(p.native) > 0 {
 		return
@@ -26,7 +26,7 @@ func readReasoning(p *reading) {
 	opens := reasoningTag.FindAllStringIndex(p.text, -1)
 	at := 0
 	for _, closing := range reasoningEnd.FindAllStringIndex(p.text, -1) {
-		// Without an opening tag the block began with the reply, or where the last one ended.
+		// Without an opening tag, the block began with the reply or after the previous block.
 		start, inner := at, at
 		if opens = from(opens, at); len(opens) > 0 && opens[0][0] < closing[0] {
 			start, inner = opens[0][0], opens[0][1]
@@ -38,7 +38,7 @@ func readReasoning(p *reading) {
 	if opens = from(opens, at); len(opens) == 0 {
 		return
 	}
-	// A thought that does not end: the tokens of a call end it, other calls in it are refused.
+	// A thought without an end: the tokens of a call end it; other calls in it are refused.
 	c := claim{Span: literal.Span{Start: opens[0][0], End: len(p.text)}}
 	inner := p.text[opens[0][1]:]
 	if token := tokenMark.FindStringIndex(inner); token != nil {
@@ -51,10 +51,10 @@ func readReasoning(p *reading) {
 	p.claims = append(p.claims, c)
 }
 
-// tokenMark is a mark of calls that only a token of the model's vocabulary can write.
+// tokenMark matches a mark of calls that only a vocabulary token of the model can write.
 var tokenMark = regexp.MustCompile(`(?i:` + callToken + `|<\|tool_call>)`)
 
-// Thoughts are the parts of a reply that are thought, and not said.
+// Thoughts are the parts of a reply that the model thinks and does not say.
 type Thoughts []string
 
 func (m *Thoughts) add(text string) {
@@ -65,8 +65,8 @@ func (m *Thoughts) add(text string) {
 
 func (m Thoughts) String() string { return strings.Join(m, "\n") }
 
-// SplitThoughts gives what stands in the blocks in which a model thinks, and the rest, its pieces on lines of their
-// own.
+// SplitThoughts returns the content of the blocks in which a model thinks, and the remaining pieces joined by line
+// ends.
 func SplitThoughts(text string) (thoughts Thoughts, rest string) {
 	set := &reading{text: text}
 	readReasoning(set)

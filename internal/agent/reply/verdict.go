@@ -11,24 +11,23 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// Verdict is what a reply to a question of yes or no was read into. Every part of it is in one of the fields.
+// Verdict is the result of reading a reply to a yes-or-no question. Every part of the reply is in one of the fields.
 type Verdict struct {
-	Said        bool   // yes; only where known
+	Said        bool   // true for yes; valid only if Known
 	Known       bool   // a verdict was read
-	Thought     string // reasoning, and what stands before the verdict where it is not the explanation
-	Explanation string // what stands behind it, or before it where nothing does
+	Thought     string // reasoning, and text before the verdict that is not the explanation
+	Explanation string // the text after the verdict or, if there is none, before it
 	Unparsed    []task.Unparse
 }
 
-// verdictMark is a place in a reply that says yes or no.
+// verdictMark is a position in a reply that says yes or no.
 type verdictMark struct {
 	literal.Span
 	said bool
 }
 
-// verdictStages are the ways to find the verdict, in the order in which they are tried; the first that finds one
-// counts. Where the marks of a stage contradict each other, the reply has no verdict: nobody can know which of them is
-// meant.
+// verdictStages are tried in this order; the first that finds a verdict counts. If the marks of a stage contradict each
+// other, the reply has no verdict, because it does not say which of them it means.
 var verdictStages = []struct {
 	name string
 	find func(text string) []verdictMark
@@ -39,21 +38,21 @@ var verdictStages = []struct {
 	{"plain", plainVerdicts},
 }
 
-// Forms of verdicts. A word that introduces one may be quoted or emphasised, and so may the verdict.
+// Forms of verdicts. The verdict and a word that introduces it may be quoted or emphasised.
 var (
 	answeredVerdict = regexp.MustCompile(
 		`(?i)\b(?:answer|decision|verdict|judge?ment|response)["'*_` + "`" + `]*(?:\s*[:=]|\s+(?:is|would be|must be)\b:?)` +
 			`["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
 	concludedVerdict = regexp.MustCompile(
 		`(?i)\bconclusion["'*_)` + "`" + `]*(?:\s*[:=]|\s+is\b:?)["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
-	// boxedVerdict is a verdict in a box of LaTeX, or in a tag of its own.
+	// boxedVerdict matches a verdict in a LaTeX box or in its own tag.
 	boxedVerdict    = regexp.MustCompile(`(?i)(?:\\boxed\{\s*(?:\\text\{\s*)?|<(?:answer|decision|verdict|final_answer)>\s*["'*]*)(yes|no)\b`)
 	leadingVerdict  = regexp.MustCompile(`(?i)^[\s"'*_>#({<\[` + "`" + `-]*(yes|no)\b`)
 	trailingVerdict = regexp.MustCompile(
 		`(?i)(?:^|\n|[:=>.,;]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" +
 			`>#-]*(yes|no)["'*_.!})>\]\s` + "`" + `]*$`)
-	// verdictGoesOn is what may stand behind the word: anything but a word of the same sentence that makes it another
-	// thing ("no tool", "yes or no").
+	// verdictGoesOn matches what may follow the word: anything but a word of the same sentence that changes its meaning
+	// ("no tool", "yes or no").
 	verdictGoesOn = regexp.MustCompile(
 		`(?i)^(?:["'*_})>\]` + "`" + `]|\s)*(?:$|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b)`)
 	hasWord          = regexp.MustCompile(`[\pL\pN]`)
@@ -64,7 +63,7 @@ var (
 			`]*[:=]?["'*_\s{<\[(` + "`" + `]*$`)
 )
 
-// ReadVerdict reads a reply. It never fails: what it cannot read it names.
+// ReadVerdict reads a reply. It never fails: it names what it cannot read.
 func ReadVerdict(reply *model.Reply) Verdict {
 	thoughts, rest := SplitThoughts(unwrapped(reply.Message.Content))
 	text := strings.TrimSpace(rest)
@@ -81,7 +80,7 @@ func ReadVerdict(reply *model.Reply) Verdict {
 		before := strings.TrimRight(verdictLabel.ReplaceAllString(text[:mark.Start], "$1"), " \t\r\n\"'`*_#>({<[")
 		before = explanationLabel.ReplaceAllString(before, "")
 		if !hasWord.MatchString(before) {
-			before = "" // marks of emphasis alone
+			before = "" // only marks of emphasis
 		}
 		after := strings.TrimLeft(text[mark.End:], " \t\r\n\"'`*_.,:;!)}>]—–-")
 		after = strings.TrimSpace(explanationLabel.ReplaceAllString(after, ""))
@@ -102,7 +101,7 @@ func ReadVerdict(reply *model.Reply) Verdict {
 	return out
 }
 
-// findVerdict gives the last mark of the first stage that finds any, or says that its marks contradict each other.
+// findVerdict returns the last mark of the first stage that finds any, or reports that its marks contradict each other.
 func findVerdict(text string) (mark *verdictMark, contradiction bool) {
 	for _, stage := range verdictStages {
 		marks := stage.find(text)
@@ -128,7 +127,7 @@ func markedVerdicts(text string, form *regexp.Regexp) []verdictMark {
 	return marks
 }
 
-// plainVerdicts finds a verdict with which a reply begins, and one with which it ends.
+// plainVerdicts finds a verdict at the start of a reply and one at its end.
 func plainVerdicts(text string) []verdictMark {
 	var marks []verdictMark
 	if at := leadingVerdict.FindStringSubmatchIndex(text); at != nil && verdictGoesOn.MatchString(text[at[3]:]) {
@@ -138,7 +137,7 @@ func plainVerdicts(text string) []verdictMark {
 		marks = append(marks, markAt(text, at))
 	}
 	if len(marks) == 2 && marks[0].said == marks[1].said {
-		marks = marks[:1] // the first word is the verdict; what stands behind explains it
+		marks = marks[:1] // the first word is the verdict; the text after it is the explanation
 	}
 	return marks
 }
@@ -147,14 +146,14 @@ func markAt(text string, at []int) verdictMark {
 	return verdictMark{literal.Span{Start: at[2], End: at[3]}, strings.EqualFold(text[at[2]:at[3]], "yes")}
 }
 
-// Fields of a verdict that is given as JSON, by their names without case.
+// The fields of a verdict in JSON, in lower case.
 var (
 	verdictFields     = []string{"answer", "decision", "verdict", "judgement", "judgment", "feasible", "response"}
 	explanationFields = []string{"explanation", "reason", "reasoning", "thought", "why"}
 )
 
-// jsonVerdict reads a reply that is as a whole a JSON value, in a fence or not: true, false, "Yes", or an object with
-// the verdict under one of the usual names.
+// jsonVerdict reads a reply that is entirely one JSON value, fenced or not: true, false, "Yes", or an object with the
+// verdict under a usual name.
 func jsonVerdict(text string) (said bool, explanation string, ok bool) {
 	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
 		text = strings.TrimSpace(text[m[6]:m[7]])
@@ -190,7 +189,7 @@ func jsonVerdict(text string) (said bool, explanation string, ok bool) {
 	return false, "", false
 }
 
-// verdictValue reads a JSON value that is a verdict and nothing else.
+// verdictValue reads a JSON value that is only a verdict.
 func verdictValue(v any) (said, ok bool) {
 	switch v := v.(type) {
 	case bool:

@@ -43,8 +43,7 @@ func TestVerdicts(t *testing.T) {
 	})
 }
 
-// FuzzVerdict: whatever a model writes, reading it ends, says one thing at most, and loses no word but those that
-// label.
+// FuzzVerdict checks that reading any text terminates, finds at most one verdict, and loses no words but labels.
 func FuzzVerdict(f *testing.F) {
 	agenttest.AddGoldens(f, "verdict")
 	f.Add("Decision: no, Answer: yes\x00 \xff")
@@ -65,7 +64,7 @@ func FuzzVerdict(f *testing.F) {
 		}
 		if strings.HasPrefix(strings.TrimSpace(text), "{") || strings.Contains(text, "\"") || strings.Contains(text, "`") ||
 			strings.Contains(text, "<") {
-			return // fields of JSON that mean nothing, tags and escapes are left out
+			return // JSON fields without meaning, tags and escapes are dropped
 		}
 		kept := strings.ToLower(r.Thought + " " + r.Explanation)
 		for _, u := range r.Unparsed {

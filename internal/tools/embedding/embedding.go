@@ -1,6 +1,6 @@
-// Package embedding compares texts by their meaning: it turns them into vectors through whoever makes these, keeps
-// every vector for the suite, and says how near two are, in whole numbers, so that every machine says the same. It must
-// never know which service makes vectors, nor what the texts are about.
+// Package embedding compares texts by meaning. It has an [Embedder] turn texts into vectors, keeps every vector for the
+// suite, and computes similarity in whole numbers, so every machine gets the same result. It must never know which
+// service makes the vectors, nor what the texts are about.
 package embedding
 
 import (
@@ -18,19 +18,19 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Embedder makes a vector of each text, all of one length. An error is its own failure, and never says anything of a
-// text.
+// Embedder returns one vector for each text, all of one length. An error is the embedder's own failure, and says
+// nothing about a text.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float64, error)
 }
 
-// unit is the length of a vector: components are whole numbers of its parts.
+// unit is the length of a vector: components are integer multiples of 1/unit.
 const unit = math.MaxInt16
 
-// Vector is the direction of a text's meaning: of length 1, in parts of 1/32767.
+// Vector is the direction of a text's meaning: a vector of length 1, in units of 1/32767.
 type Vector []int16
 
-// newVector rounds what a service gave. ok is false for what has no direction.
+// newVector rounds a service's vector. ok is false if it has no direction.
 func newVector(components []float64) (v Vector, ok bool) {
 	length := 0.0
 	for _, c := range components {
@@ -46,7 +46,7 @@ func newVector(components []float64) (v Vector, ok bool) {
 	return v, true
 }
 
-// Cosine says how near two vectors of one length are, from -1 to 1. It is 0 where either has no direction.
+// Cosine returns the similarity of two vectors of one length, from -1 to 1. It returns 0 if either has no direction.
 func Cosine(a, b Vector) float64 {
 	var product, own, other int64
 	for i := range a {
@@ -60,8 +60,8 @@ func Cosine(a, b Vector) float64 {
 	return float64(product) / (math.Sqrt(float64(own)) * math.Sqrt(float64(other)))
 }
 
-// Centred returns vectors as they are seen from their mean. Models put all texts of one kind close together: seen from
-// the mean, what they differ in is left.
+// Centred returns the vectors minus their mean. Models put all texts of one kind close together: without the mean, the
+// differences remain.
 func Centred(vectors []Vector) []Vector {
 	if len(vectors) == 0 {
 		return nil
@@ -76,17 +76,17 @@ func Centred(vectors []Vector) []Vector {
 	for at, v := range vectors {
 		list[at] = make(Vector, len(v))
 		for i, c := range v {
-			// Half of the difference has room in a component whatever it is.
+			// Half of any difference fits into a component.
 			list[at][i] = int16((int64(c) - sums[i]/int64(len(vectors))) / 2)
 		}
 	}
 	return list
 }
 
-// Record is a vector as a suite keeps it.
+// Record is a vector as stored in a suite.
 type Record struct {
 	Key    string `json:"key"`    // a hash of the model's name and the text
-	Vector string `json:"vector"` // its components as 16-bit numbers, the low byte first, in Base64
+	Vector string `json:"vector"` // its components as 16-bit little-endian numbers, in Base64
 }
 
 func keyOf(model, text string) string { return task.Hash(0, "embedding", model, text) }
@@ -111,7 +111,7 @@ func decode(text string) (Vector, error) {
 	return v, nil
 }
 
-// MissingError says that the vector of a text is not known, and that nobody is there to make it.
+// MissingError reports that a text's vector is unknown and that there is no embedder to make it.
 type MissingError struct{ Text string }
 
 func (e *MissingError) Error() string {
@@ -125,7 +125,7 @@ func shorten(s string) string {
 	return s
 }
 
-// batch is how many texts are asked for at one time.
+// batch is how many texts are sent in one request.
 const batch = 64
 
 // Vectors makes and remembers the vectors of texts. It is safe for concurrent use.
@@ -141,7 +141,7 @@ type Vectors struct {
 	kept   map[string]bool
 }
 
-// New makes the vectors of a model, of which records hold some already. Without an embedder they are all there are.
+// New returns the vectors of a model, starting with those in records. Without an embedder there are no others.
 func New(name string, records []Record, e Embedder) (*Vectors, error) {
 	v := &Vectors{name: name, embedder: e, known: map[string]Vector{}, kept: map[string]bool{}}
 	for _, r := range records {
@@ -160,8 +160,8 @@ func New(name string, records []Record, e Embedder) (*Vectors, error) {
 // Name returns the name of the model.
 func (v *Vectors) Name() string { return v.name }
 
-// Of returns the vectors of texts, in their order. The first vector that a text was given is the one that stays. Errors
-// are the embedder's, or a [*MissingError].
+// Of returns the vectors of texts, in order. A text keeps its first vector forever. Errors are the embedder's, or a
+// [*MissingError].
 func (v *Vectors) Of(ctx context.Context, texts ...string) ([]Vector, error) {
 	var missing []string
 	v.mu.Lock()
@@ -175,7 +175,7 @@ func (v *Vectors) Of(ctx context.Context, texts ...string) ([]Vector, error) {
 		return nil, &MissingError{missing[0]}
 	}
 	for part := range slices.Chunk(missing, batch) {
-		// Whoever asks for the same at the same time shares the answer, so that what is asked does not depend on who is
+		// Concurrent callers with the same texts share one answer, so the requests do not depend on which caller is
 		// first.
 		_, err, _ := v.asking.Do(strings.Join(part, "\x00"), func() (any, error) {
 			made, err := v.embedder.Embed(ctx, part)
@@ -219,7 +219,7 @@ func (v *Vectors) add(texts []string, made [][]float64) error {
 	return nil
 }
 
-// Keep says that the vectors of texts belong into the suite: what was decided by them can then be decided again.
+// Keep marks the vectors of texts as part of the suite, to reproduce the decisions that used them.
 func (v *Vectors) Keep(texts ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -228,14 +228,14 @@ func (v *Vectors) Keep(texts ...string) {
 	}
 }
 
-// KeepRecord says the same of the text of a record.
+// KeepRecord does the same for the text of a record.
 func (v *Vectors) KeepRecord(key string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.kept[key] = true
 }
 
-// Records lists the vectors that were to be kept, in the order of their keys.
+// Records returns the vectors marked to keep, sorted by key.
 func (v *Vectors) Records() []Record {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -49,12 +49,12 @@ func Check(body *task.Body) error {
 	return fmt.Errorf("there is no operation %q", body.Operation)
 }
 
-// Resolve returns the handle behind a label, or says why there is none.
+// Resolve returns the handle for a label, or why there is none.
 type Resolve func(label string) (*Handle, *task.ToolError)
 
-// Apply performs the operation of a tool. Arguments are decoded JSON; a text `$label$` stands for the handle that
-// resolve gives, and `$label.key$` for one key of it. The error is the agent's mistake; the first one that is found is
-// told.
+// Apply performs the operation of a tool. Arguments are decoded JSON; a text `$label$` is a reference to the handle
+// that resolve returns, and `$label.key$` to one of its keys. The error is the first mistake of the agent that Apply
+// finds.
 func Apply(body *task.Body, arguments map[string]any, resolve Resolve) (h *Handle, mistake *task.ToolError) {
 	c := &call{
 		body: body, arguments: map[string]any{}, flat: body.Fixed["operation_type"] != nil, resolve: resolve,
@@ -93,7 +93,7 @@ func Apply(body *task.Body, arguments map[string]any, resolve Resolve) (h *Handl
 	return nil, &task.ToolError{Code: task.CodeUnsupported, Message: "This tool cannot be run."}
 }
 
-// call is one operation on its way. Its methods give up by panicking with the agent's mistake, which Apply recovers.
+// call is the state of one operation. Its methods abort by panicking with the agent's mistake, which Apply recovers.
 type call struct {
 	body      *task.Body
 	arguments map[string]any
@@ -108,14 +108,14 @@ func fail(code, format string, args ...any) {
 
 func wrong(format string, args ...any) { fail(task.CodeWrongType, format, args...) }
 
-// take returns an argument, nil where it is missing.
+// take returns an argument, nil if it is missing.
 func (c *call) take(name string) (any, bool) {
 	c.taken[name] = true
 	v, ok := c.arguments[name]
 	return v, ok
 }
 
-// done refuses arguments that nobody took. One that is null says nothing, if the tool has an argument of that name.
+// done refuses unused arguments. It ignores null if the tool has an argument of that name.
 func (c *call) done() {
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(c.arguments)) {
@@ -181,7 +181,7 @@ func (c *call) flag(name string) bool {
 	return yes
 }
 
-// count returns a whole number, -1 where it is missing.
+// count returns a whole number, -1 if it is missing.
 func (c *call) count(name string) int64 {
 	v, ok := c.take(name)
 	if !ok || v == nil {
@@ -305,7 +305,7 @@ func (c *call) key(n *node, argument, name string) int {
 	return at
 }
 
-// keyList returns the names in an argument that takes a key or a list of keys, nil where it is missing.
+// keyList returns the names in an argument that takes a key or a list of keys, nil if it is missing.
 func (c *call) keyList(argument string) []string {
 	v, ok := c.take(argument)
 	if !ok || v == nil {
@@ -351,7 +351,7 @@ func (c *call) operand(argument string, v any) *expression {
 	}
 }
 
-// single returns the rows behind a reference, which must have one key.
+// single returns the relation of a reference, which must have one key.
 func (c *call) single(argument string, ref task.Reference) *node {
 	n := c.follow(ref).node
 	switch keys := n.visible(); len(keys) {
@@ -365,7 +365,7 @@ func (c *call) single(argument string, ref task.Reference) *node {
 	return n
 }
 
-// add makes a key of that name, in place of one that is seen under it.
+// add makes a key of that name, and replaces a visible key with the same name.
 func (n *node) add(name string, value *expression, about task.Column) *node {
 	m := n.clone()
 	about.Name = name
@@ -537,7 +537,7 @@ func (c *call) aggregateOf(n *node, kind string, of *expression, distinct bool) 
 	return sql(append(pieces, ")")...)
 }
 
-// unused returns a name that no key has that is seen.
+// unused returns a name that no visible key has.
 func (n *node) unused(name string) string {
 	unique := name
 	for i := 2; slices.ContainsFunc(n.keys, func(k key) bool { return k.visible && k.about.Name == unique }); i++ {

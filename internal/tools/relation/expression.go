@@ -2,12 +2,12 @@ package relation
 
 import "github.com/seatrial/seatrial/internal/task"
 
-// expression is SQL with holes. Expressions do not change after they are made, so that they can be shared.
+// expression is SQL with holes. Expressions are immutable and can be shared.
 type expression struct {
 	parts     []part
-	aggregate bool // holds an aggregate of its own SELECT
+	aggregate bool // contains an aggregate of its own SELECT
 	extreme   bool // is MIN or MAX as an aggregate: SQLite takes bare columns from the row where it was found
-	window    bool // holds a window function of its own SELECT
+	window    bool // contains a window function of its own SELECT
 	bare      bool // reads a column outside of every aggregate
 	size      int  // of its text, in parts, with everything in it
 	depth     int  // of parts within parts
@@ -69,7 +69,7 @@ func (e *expression) windowed() *expression {
 	return e
 }
 
-// computed reports whether an expression can only be read after WHERE: it holds an aggregate or a window function.
+// computed reports whether an expression can only be read after WHERE: it contains an aggregate or a window function.
 func (e *expression) computed() bool { return e.aggregate || e.window }
 
 // same reports whether two expressions of one SELECT are one, or the same column.
@@ -78,7 +78,7 @@ func (e *expression) same(x *expression) bool {
 		e.parts[0].column > 0 && e.parts[0].column == x.parts[0].column
 }
 
-// holds reports whether x is e or stands in it.
+// holds reports whether x is e or part of it.
 func (e *expression) holds(x *expression) bool {
 	if e.same(x) {
 		return true
@@ -91,7 +91,7 @@ func (e *expression) holds(x *expression) bool {
 	return false
 }
 
-// extremes adds the aggregates MIN and MAX that stand in an expression to a list.
+// extremes appends the aggregates MIN and MAX in an expression to a list.
 func (e *expression) extremes(list []*expression) []*expression {
 	switch {
 	case e.extreme:

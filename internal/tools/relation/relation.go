@@ -1,6 +1,6 @@
-// Package relation holds the data handles of the slot and sel styles (NL2API §3.1, §3.2): immutable relations that
-// operations make of one another and that become one SELECT statement when somebody reads them. It must never know
-// databases, agents or plans: it runs nothing.
+// Package relation contains the data handles of the slot and sel styles (NL2API §3.1, §3.2): immutable relations.
+// Operations derive them from one another, and reading one turns it into a single SELECT statement. The package must
+// never know databases, agents or plans: it runs nothing.
 package relation
 
 import (
@@ -9,12 +9,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Handle is a data handle: a relation that nothing has evaluated yet. Handles do not change after they are made and are
-// safe for concurrent use.
+// Handle is a data handle: a relation that is not yet evaluated. Handles are immutable and safe for concurrent use.
 type Handle struct {
 	node     *node
 	delivers bool
-	// before is the relation that a retrieval was made of, so that another retrieval may stand beside it.
+	// before is the relation from which a retrieval was made, for further retrievals beside it.
 	before *node
 }
 
@@ -61,7 +60,7 @@ func (h *Handle) Keys() []string {
 	return names
 }
 
-// Columns describes the keys: a key that is a column of the database says so.
+// Columns describes the keys, and for each whether it is a column of the database.
 func (h *Handle) Columns() []task.Column {
 	visible := h.node.visible()
 	columns := make([]task.Column, len(visible))
@@ -74,7 +73,7 @@ func (h *Handle) Columns() []task.Column {
 // Ordered reports whether the rows have an order.
 func (h *Handle) Ordered() bool { return len(h.node.order) > 0 }
 
-// Delivers reports whether the operation that made the handle hands rows to the agent, not only a label.
+// Delivers reports whether the operation that made the handle returns rows to the agent, not only a label.
 func (h *Handle) Delivers() bool { return h.delivers }
 
 // node is a relation: one SELECT over a source. Exactly one of table, input, set and join is its source. Nodes do not
@@ -94,7 +93,7 @@ type node struct {
 	distinct bool
 	limit    *int64
 	offset   *int64
-	// retrieved says that the keys were chosen: what is made of a grouped relation then sees its rows, not its groups.
+	// retrieved reports that the keys were chosen: operations on a grouped relation then see its rows, not its groups.
 	retrieved bool
 	// rowOrder is, of a grouped relation, the order of the rows before they were grouped: texts are joined in it.
 	rowOrder []orderTerm
@@ -150,7 +149,7 @@ func (n *node) clone() *node {
 	return &c
 }
 
-// wrap makes a node whose source is the rows of n. The order of n's rows goes on in it.
+// wrap returns a node whose source is the rows of n, in the same order.
 func (n *node) wrap() *node {
 	inner, order := n.carrying()
 	outer := &node{input: inner, order: order}
@@ -200,8 +199,7 @@ func (n *node) windowed() bool {
 	return slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.window })
 }
 
-// find returns the position of the key of that name, or -1. Keys that are seen come before those of the rows before
-// grouping.
+// find returns the position of the key of that name, or -1. Visible keys come before those of the rows before grouping.
 func (n *node) find(name string) int {
 	hidden := -1
 	for i := len(n.keys) - 1; i >= 0; i-- {

@@ -140,8 +140,8 @@ func (n *node) deciding(out []int, ordered bool) []*expression {
 	return list
 }
 
-// rows writes the SELECT of the keys at the given positions, and, where it must, of more. The order is left out where
-// nobody can tell.
+// rows writes the SELECT of the keys at the given positions, and of more where it must. It omits the order where the
+// order has no effect.
 func (r *renderer) rows(n *node, out []int, ordered bool) {
 	ordered = ordered || n.limit != nil || n.offset != nil
 	having := slices.Clip(n.having)

@@ -10,17 +10,17 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// denseIndex finds texts by their vectors: it compares all of them, so that nothing is missed.
+// denseIndex finds texts by comparing the query with every vector, and so misses nothing.
 type denseIndex struct {
 	dimensions int
-	flat       []float32 // the vectors at length one, one behind the other
+	flat       []float32 // the vectors, normalised to length 1 and concatenated
 	size       int
 }
 
-// blas multiplies vectors with the instructions of the processor that work on several numbers at a time.
+// blas multiplies vectors with the processor's SIMD instructions.
 var blas gonum.Implementation
 
-// parallelFrom is the number of components from which a search is shared between processors.
+// parallelFrom is the number of components from which several processors share a search.
 const parallelFrom = 4 << 20
 
 // precision is what similarities are rounded to, so that the order of additions does not decide an order of tools.
@@ -44,7 +44,7 @@ func newDenseIndex(vectors []embedding.Vector) (*denseIndex, error) {
 	return x, nil
 }
 
-// unit writes a vector at length one. One that is zero stays zero.
+// unit writes a vector normalised to length 1. A zero vector stays zero.
 func unit(to []float32, v embedding.Vector) {
 	sum := 0.0
 	for _, f := range v {

@@ -10,11 +10,11 @@ import (
 
 // Parameters of BM25 (Robertson and Zaragoza 2009, with the customary values).
 const (
-	saturation = 1.2  // k1: how soon more of one word count for less
+	saturation = 1.2  // k1: how quickly repetitions of a word count less
 	lengthBias = 0.75 // b: how much long texts are discounted
 )
 
-// lexicalIndex finds texts by their words: a list of the texts that hold it for each word, with what it is worth there.
+// lexicalIndex finds texts by words: for each word, it lists the texts that contain it and its weight there.
 type lexicalIndex struct {
 	terms    map[string]int32 // the number of a word
 	postings [][]posting      // by word, in the order of the texts
@@ -22,7 +22,7 @@ type lexicalIndex struct {
 	scratch  sync.Pool // *tally
 }
 
-// posting says what a word is worth in a text.
+// posting is the weight of a word in a text.
 type posting struct {
 	text   int32
 	weight float32
@@ -72,13 +72,13 @@ func newLexicalIndex(texts []string) *lexicalIndex {
 	return x
 }
 
-// rarityOf is the inverse document frequency, in the form that is never negative.
+// rarityOf returns the inverse document frequency, in the form that is never negative.
 func rarityOf(with, of int) float64 {
 	return math.Log(1 + (float64(of-with)+0.5)/(float64(with)+0.5))
 }
 
-// search returns the n best texts that share a word with the query. Words that stand in it several times count once.
-// Weights are added in the order in which the query has them, so that sums are the same whatever the machine.
+// search returns the n best texts that share a word with the query. A repeated word counts once. Weights are added in
+// the order of the query's words, so that the sums are the same on every machine.
 func (x *lexicalIndex) search(query string, n int) []Hit {
 	var asked []int32
 	english.EachTerm(query, func(w string) {
@@ -105,5 +105,5 @@ func (x *lexicalIndex) search(query string, n int) []Hit {
 	return kept.sorted()
 }
 
-// maxQueryWords bounds how many different words of a query count: what comes behind them is passed over.
+// maxQueryWords limits how many different words of a query count: later ones are ignored.
 const maxQueryWords = 256

@@ -7,11 +7,10 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// Question is what tools are searched for, with the tools that answer it: a way to the answer is the tools that it
-// takes.
+// Question is a text to search with, and the tools that answer it: each way to the answer lists the tools it needs.
 type Question struct {
 	Text string
-	Ways [][]string // by the names of tools
+	Ways [][]string // names of tools
 }
 
 // Recall is how well a search with the words of questions finds the tools that answer them.
@@ -19,7 +18,7 @@ type Recall struct {
 	Kind      string  `json:"search"`
 	Questions int     `json:"questions"`
 	Tools     int     `json:"tools"` // that were searched
-	N         int     `json:"n"`     // how many of them a search shows
+	N         int     `json:"n"`     // how many tools a search shows
 	Found     float64 `json:"recall"`
 	// Some is the share of questions for which some tool of some way is shown, Whole of those for which all tools of some
 	// way are, and All of those for which all tools of all ways are.
@@ -28,9 +27,9 @@ type Recall struct {
 	All   float64 `json:"all"`
 }
 
-// Measure searches once for each question and counts what the n best tools hold of the tools of its ways: Found is the
-// mean over questions of the share of their tools that is shown. names are those of the tools of the index, in their
-// order; vectors may be nil for a search by words.
+// Measure searches once for each question, and counts how many tools of its ways are among the n best: Found is the
+// mean share, over questions, of their tools that are shown. names are the names of the index's tools, in order;
+// vectors may be nil for a search by words.
 func (x *Index) Measure(ctx context.Context, kind string, names []string, questions []Question, n int,
 	vectors *embedding.Vectors) (*Recall, error) {
 	r := &Recall{Kind: kind, Questions: len(questions), Tools: x.size, N: n}

@@ -1,6 +1,6 @@
-// Package search finds tools: by the words of a query (BM25), by its meaning (the cosine between vectors that somebody
-// else makes), and by both fused. The tools searched and their order are all that decides ties. It must never know what
-// is gold, who searches, or where vectors come from.
+// Package search finds tools: by the words of a query (BM25), by its meaning (the cosine between vectors made
+// elsewhere), and by both fused. Only the searched tools and their order decide ties. It must never know what is gold,
+// who searches, or where vectors come from.
 package search
 
 import (
@@ -26,7 +26,7 @@ func Kinds() []string { return []string{Lexical, Dense, Fused} }
 // NeedsVectors reports whether a kind of search compares vectors.
 func NeedsVectors(kind string) bool { return kind == Dense || kind == Fused }
 
-// Query is what is searched for: words, and for kinds that compare vectors the vector of these words.
+// Query is a search: words and, for kinds that compare vectors, the vector of these words.
 type Query struct {
 	Text   string
 	Vector embedding.Vector
@@ -35,18 +35,18 @@ type Query struct {
 // Hit is a tool that was found.
 type Hit struct {
 	Tool  int     // its position among the tools that are searched
-	Score float64 // greater is better; of different kinds of search not comparable
+	Score float64 // greater is better; scores of different kinds of search are not comparable
 }
 
-// Index searches a list of tools. It does not change once it is made and is safe for concurrent use.
+// Index searches a list of tools. It is immutable and safe for concurrent use.
 type Index struct {
 	size    int
 	lexical *lexicalIndex
 	dense   *denseIndex // nil where there are no vectors
 }
 
-// New makes an index of tools for search by words. Their order decides ties: of two tools that fit alike the earlier
-// one is better.
+// New returns an index for search by words. The order of tools decides ties: of two tools with equal scores, the
+// earlier is better.
 func New(tools []*task.Tool) *Index {
 	texts := make([]string, len(tools))
 	for i, t := range tools {
@@ -55,8 +55,8 @@ func New(tools []*task.Tool) *Index {
 	return &Index{size: len(tools), lexical: newLexicalIndex(texts)}
 }
 
-// WithVectors returns an index that also searches by meaning: the i-th vector is that of the text of the i-th tool.
-// Vectors of different lengths, and too few of them, are errors. A vector that is nil or zero is similar to nothing.
+// WithVectors returns an index that also searches by meaning: the i-th vector belongs to the text of the i-th tool.
+// Vectors of different lengths, or too few, are errors. A nil or zero vector is similar to nothing.
 func (x *Index) WithVectors(vectors []embedding.Vector) (*Index, error) {
 	if len(vectors) != x.size {
 		return nil, fmt.Errorf("search: %d vectors for %d tools", len(vectors), x.size)
@@ -68,9 +68,9 @@ func (x *Index) WithVectors(vectors []embedding.Vector) (*Index, error) {
 	return &Index{size: x.size, lexical: x.lexical, dense: dense}, nil
 }
 
-// Search returns the n best tools, the best first. By words, tools that share none with the query are not found. The
-// error is the caller's: an unknown kind, a kind that the index has no vectors for, a query without its vector, or one
-// of another length than those of the tools.
+// Search returns the n best tools, best first. A search by words omits tools that share none with the query. The error
+// is the caller's: an unknown kind, a kind whose vectors the index lacks, a query without its vector, or one of another
+// length than the tools' vectors.
 func (x *Index) Search(kind string, q Query, n int) ([]Hit, error) {
 	n = min(n, x.size)
 	if n <= 0 {
@@ -97,8 +97,8 @@ func (x *Index) Search(kind string, q Query, n int) ([]Hit, error) {
 	return fuse(n, x.lexical.search(q.Text, depth), near), nil
 }
 
-// Text is what is known of a tool to whoever searches: its name, its description, and the names and descriptions of its
-// arguments, a line each.
+// Text returns the searchable text of a tool: its name, its description, and the names and descriptions of its
+// arguments, one per line.
 func Text(t *task.Tool) string {
 	var b strings.Builder
 	b.WriteString(t.Name + "\n" + t.Description)
@@ -114,10 +114,10 @@ func Text(t *task.Tool) string {
 	return b.String()
 }
 
-// better orders hits: by score, and of equal ones the earlier tool first.
+// better orders hits by descending score; of equal ones the earlier tool comes first.
 func better(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Tool, b.Tool)) }
 
-// best keeps the n best of the hits that are offered to it. Its memory is n hits.
+// best keeps the n best hits offered to it, in memory for n hits.
 type best struct {
 	n    int
 	hits []Hit // a heap whose root is the worst
@@ -148,7 +148,7 @@ func (b *best) offer(h Hit) {
 	}
 }
 
-// sorted returns what was kept, the best first.
+// sorted returns the kept hits, best first.
 func (b *best) sorted() []Hit {
 	slices.SortFunc(b.hits, better)
 	return b.hits
@@ -168,7 +168,7 @@ func fuse(n int, rankings ...[]Hit) []Hit {
 		}
 	}
 	kept := best{n: n}
-	for tool, score := range scores { // the order of hits is total, so that of the map does not show
+	for tool, score := range scores { // the order of hits is total, so the map's order has no effect
 		kept.offer(Hit{Tool: tool, Score: score})
 	}
 	return kept.sorted()

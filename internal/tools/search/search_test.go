@@ -13,7 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// oracle scores every text by the definition of BM25, with nothing shared between texts, and sorts them all.
+// oracle scores every text by the definition of BM25, without shared computation, and sorts all of them.
 func oracle(texts []string, query string, n int) []Hit {
 	var documents [][]string
 	total := 0
@@ -69,8 +69,8 @@ func randomText(draw *rand.Rand, longest int) string {
 	return strings.Join(list, " ")
 }
 
-// TestLexicalAgainstTheOracle compares with the definition: the same texts, in the same order wherever scores differ by
-// more than rounding, and the earlier first where they are of equal text.
+// TestLexicalAgainstTheOracle compares with the definition: the texts must be the same, in the same order where scores
+// differ by more than rounding; of equal texts the earlier must come first.
 func TestLexicalAgainstTheOracle(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	compared, ties := 0, 0
@@ -169,7 +169,7 @@ func TestDenseAgainstTheOracle(t *testing.T) {
 	}
 }
 
-// TestDenseOnManyProcessors returns what one processor gives.
+// TestDenseOnManyProcessors checks that several processors return the same hits as one.
 func TestDenseOnManyProcessors(t *testing.T) {
 	const dimensions = 16
 	draw := rand.New(rand.NewPCG(5, 6))
@@ -194,7 +194,7 @@ func TestDenseOnManyProcessors(t *testing.T) {
 	}
 }
 
-// TestFuse holds the fusion to its definition.
+// TestFuse compares the fusion with its definition.
 func TestFuse(t *testing.T) {
 	got := fuse(3, []Hit{{7, 9}, {2, 8}, {5, 7}}, []Hit{{2, 0.9}, {5, 0.8}, {9, 0.7}})
 	want := []Hit{{2, 1.0/62 + 1.0/61}, {5, 1.0/63 + 1.0/62}, {7, 1.0 / 61}}
