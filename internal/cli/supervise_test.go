@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,10 @@ func TestEveryCommandEndsAtTheFirstSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A caught signal is not ignored in children, even if these tests run under nohup.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	for _, c := range []struct {
 		how    string
 		signal syscall.Signal
