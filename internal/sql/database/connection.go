@@ -21,9 +21,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
-// The package speaks to the SQLite library inside modernc.org/sqlite rather than through its database/sql driver,
-// because the driver turns the text of DATE, DATETIME and TIMESTAMP columns into time.Time and writes it back in
-// another form, and because it starts a goroutine for every statement whose context can be cancelled.
+// The package calls the SQLite library inside modernc.org/sqlite directly, not through its database/sql driver: the
+// driver turns the text of DATE, DATETIME and TIMESTAMP columns into time.Time and writes it back in another form,
+// and it starts a goroutine for every statement whose context can be cancelled.
 
 const (
 	// progressSteps is how many steps of SQLite's virtual machine may pass between two looks at the clock: some 30 µs.
@@ -126,7 +126,7 @@ func openConnection(name string, flags int32) (*connection, error) {
 
 var errNoMemory = errors.New("SQLite has no memory")
 
-// restrict puts the connection under the allow-list, the limits of sizes and the progress handler, for good. It keeps
+// restrict puts the connection permanently under the allow-list, the size limits and the progress handler. It keeps
 // that many statements compiled.
 func (c *connection) restrict(statements int) error {
 	if err := c.exec("PRAGMA query_only=1"); err != nil {
@@ -430,8 +430,8 @@ func (c *connection) reserve(n int) error {
 // release makes a statement ready for its next use.
 func (c *connection) release(s *statement, args []task.Value) {
 	sqlite3.Xsqlite3_reset(c.tls, s.handle)
-	// Only texts and blobs point to the buffer. Numbers stay bound: clearing them would make SQLite plan the statement
-	// anew, since its plans may depend on whether a bound value is 0 or 1.
+	// Only texts and blobs point to the buffer. Numbers stay bound: clearing them would make SQLite plan the
+	// statement again, since its plans may depend on whether a bound value is 0 or 1.
 	for i, v := range args[:s.parameters] {
 		switch v.(type) {
 		case string, task.Blob:

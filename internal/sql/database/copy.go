@@ -18,10 +18,10 @@ import (
 // there are rows.
 type ColumnRead struct{ Table, Column string }
 
-// Copy is a private copy of a database file, in memory, in which the values of one column may be changed and the change
-// be taken back: [Copy.Change] and [Copy.Undo]. For all else it is a world, with the rows, rowids and indexes of the
-// file: of what does not read the column, every byte is the same. It takes as much memory as the file is large. Change
-// and Undo must not run during a query whose result matters.
+// Copy is a private in-memory copy of a database file. [Copy.Change] changes the values of one column, and
+// [Copy.Undo] reverts the change. Otherwise it is a world with the rows, rowids and indexes of the file: a statement
+// that does not read the column returns the same bytes. It takes as much memory as the file is large. Change and Undo
+// must not run during a query whose result matters.
 type Copy struct {
 	*World
 	changed bool
@@ -162,10 +162,10 @@ func (d *Copy) own(ctx context.Context, do func(c *connection) error) error {
 // too.
 var byName = regexp.MustCompile(`(?i)\b(natural|using)\b`)
 
-// Reads lists the columns that a statement reads, of views and of the tables that they read, in no order that
-// means anything and each once. SQLite's authorizer reports them while it compiles the statement
-// (https://sqlite.org/c3ref/set_authorizer.html); it does not report columns that NATURAL and USING join by, so that
-// all columns whose name several tables have count as read where one of these words appears. A statement that SQLite
+// Reads lists the columns that a statement reads, of views and of the tables that they read, each once, in no
+// particular order. SQLite's authorizer reports them while it compiles the statement
+// (https://sqlite.org/c3ref/set_authorizer.html). It does not report columns that NATURAL and USING join by, so if
+// one of these words appears, all columns whose name several tables have count as read. A statement that SQLite
 // refuses is a [*QueryError].
 func (d *Copy) Reads(ctx context.Context, statement string) ([]ColumnRead, error) {
 	var reads []ColumnRead
@@ -193,9 +193,8 @@ func (d *Copy) Reads(ctx context.Context, statement string) ([]ColumnRead, error
 	return reads, err
 }
 
-// Change runs UPDATE statements that change one column of one table and nothing else, in order, on top of the file's
-// values: a change before is taken back first. Anything else that they would do is refused with a [*QueryError], and
-// then nothing is changed.
+// Change runs UPDATE statements that change one column of one table and nothing else, in order, on the file's values:
+// it first reverts an earlier change. Any other effect is refused with a [*QueryError], and then nothing changes.
 func (d *Copy) Change(ctx context.Context, table, column string, statements []string) error {
 	if err := d.Undo(ctx); err != nil {
 		return err
@@ -237,7 +236,7 @@ func (c *connection) once(ctx context.Context, statement string, l limits) error
 	return err
 }
 
-// Undo takes the last change back.
+// Undo reverts the last change.
 func (d *Copy) Undo(ctx context.Context) error {
 	if !d.changed {
 		return nil
@@ -250,7 +249,7 @@ func (d *Copy) Undo(ctx context.Context) error {
 	return err
 }
 
-// forget drops what is remembered of values.
+// forget clears the cached values.
 func (d *Copy) forget() {
 	d.mu.Lock()
 	clear(d.values)
@@ -293,8 +292,8 @@ func (d *Copy) Faults(ctx context.Context, table string) ([]string, error) {
 	return faults, nil
 }
 
-// Tied says why a change of a column could show beyond the statements that read it, or break a key: one of the TiedBy
-// constants, "" where it cannot. Columns of views and columns that do not exist are tied by a key.
+// Tied returns why a change of a column could affect statements that do not read it, or break a key: one of the
+// TiedBy constants, or "" if it could not. Columns of views and columns that do not exist are tied by a key.
 func (d *Copy) Tied(table, column string) string {
 	t := d.schema.Table(table)
 	if t == nil || t.View || t.Column(column) < 0 {

@@ -25,7 +25,7 @@ func Grow(ctx context.Context, r *Recipe, seed uint64, n int) ([]*World, error) 
 	return GrowFirst(ctx, r, seed, n, n)
 }
 
-// GrowFirst makes the first keep of the n neighbours that [Grow] makes.
+// GrowFirst creates the first keep of the n neighbours that [Grow] creates.
 func GrowFirst(ctx context.Context, r *Recipe, seed uint64, n, keep int) ([]*World, error) {
 	pools, err := r.pools(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (r *Recipe) options() Options {
 	return r.World.options
 }
 
-// deal returns each neighbour its share of the witnesses: every witness goes into at least one, into as many as there
-// is room for, in an order drawn from seed.
+// deal assigns witnesses to neighbours: each witness goes to at least one, and to as many as have room, in an order
+// drawn from seed.
 func (r *Recipe) deal(seed uint64, n int) [][]int {
 	total := 0
 	for i := range r.Witnesses {
@@ -114,7 +114,7 @@ func layoutsOf(sch *schema.Database) []layout {
 			table: t, inKey: make([]bool, n), refers: make([]bool, n), referred: make([]bool, n), nullable: make([]bool, n),
 		}
 		for j := range t.Columns {
-			// SQLite lets NULL into most primary keys. Nobody means it.
+			// SQLite allows NULL in most primary keys, but schemas do not intend it.
 			l.nullable[j] = !t.Columns[j].NotNull && !slices.Contains(t.PrimaryKey, j)
 		}
 		if len(t.PrimaryKey) > 0 {

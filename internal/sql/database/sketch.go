@@ -25,10 +25,10 @@ type Values interface {
 // sketchNulls is the share of free foreign keys that refer to nothing.
 const sketchNulls = 0.04
 
-// Sketch is a database in memory that is being made: rows are added, changed and taken out, steps are taken back, and
-// statements run on it at any time. Primary, unique and foreign keys and NOT NULL are respected after every step;
-// foreign keys of the schema may name columns that are no key of their target: they then say where values come from. It
-// is not safe for concurrent use.
+// Sketch is an in-memory database under construction: steps add, change and remove rows, can be reverted, and
+// statements can run at any time. Every step respects primary, unique and foreign keys and NOT NULL. Foreign keys of
+// the schema may name columns that are no key of their target; then they only say where values come from. It is not
+// safe for concurrent use.
 type Sketch struct {
 	sch     *schema.Database
 	g       *grower
@@ -93,7 +93,7 @@ func onAuthorizeSketch(_ *libc.TLS, _ uintptr, action int32, first, second, _, _
 	return sqlite3.SQLITE_DENY
 }
 
-// Close returns the memory back.
+// Close releases the memory.
 func (s *Sketch) Close() { s.c.close() }
 
 // Tables lists the indices of the tables, those that others refer to first, as far as keys have no cycles.
@@ -127,7 +127,7 @@ func (s *Sketch) Keep() error {
 	return s.failure
 }
 
-// Undo takes back all that was done since the step began.
+// Undo reverts everything since the step began.
 func (s *Sketch) Undo() error {
 	for n := len(s.log) - 1; n >= 0; n-- {
 		b := s.log[n]
@@ -196,7 +196,7 @@ func (s *Sketch) Set(table, at, column int, v task.Value) bool {
 	return true
 }
 
-// Drop takes the row at a place out. It reports whether keys allow it: no row may refer to it.
+// Drop removes the row at a place. It reports whether keys allow it: no row may refer to it.
 func (s *Sketch) Drop(table, at int) bool {
 	row := s.g.rows[table][at]
 	if row == nil || s.isReferred(table, row, -1) {

@@ -62,7 +62,8 @@ const (
 	DefaultRows    = 1_000_000
 )
 
-// Statements that a connection to a file keeps compiled, and one to a world in memory, of which there may be thousands.
+// A connection keeps this many statements compiled, to a file and to a world in memory; there may be thousands of the
+// latter.
 const (
 	fileStatements   = 4096
 	memoryStatements = 256
@@ -197,7 +198,7 @@ func (w *World) Query(ctx context.Context, statement string, args []task.Value) 
 	return w.query(ctx, statement, args, w.options.Rows)
 }
 
-// Shallow is a world seen through a lower limit of rows. It shares everything with the world that it is made of.
+// Shallow is a world with a lower limit of rows. It shares everything with the original world.
 type Shallow struct {
 	*World
 	rows int

@@ -13,8 +13,8 @@ import (
 )
 
 // Write writes a database file with the schema's tables, views, keys and collations; rows[i] are the rows of the i-th
-// table. Of the foreign keys those are declared that refer to a primary or unique key: SQLite can check no others. The
-// file appears under its name once it is whole, in place of one that was there; its bytes depend on schema and rows
+// table. It declares only foreign keys that refer to a primary or unique key, since SQLite can check no others. The
+// file appears under its name once it is complete, and replaces an existing one; its bytes depend on schema and rows
 // alone. Rows that break a primary, unique or NOT NULL key are a [*QueryError]; foreign keys are not checked.
 func Write(ctx context.Context, path string, sch *schema.Database, rows [][]task.Row) error {
 	if err := write(ctx, path, sch, rows); err != nil {

@@ -1,5 +1,5 @@
-// Package fact says what follows from a schema's keys and a query's conditions alone: which columns are settled, unique
-// or never NULL. It must never know rows: what it says is true of every database of the schema.
+// Package fact derives facts from a schema's keys and a query's conditions alone: which columns are settled, unique
+// or never NULL. It must never know rows: a fact is true of every database of the schema.
 package fact
 
 import (
@@ -19,7 +19,8 @@ type Facts struct {
 	KeysHold bool
 }
 
-// Known is a set of columns whose values are settled within the rows in question. The value says that it is not NULL.
+// Known is a set of columns whose values are settled within the rows in question. The map's value says that the
+// column is not NULL.
 type Known map[sqlast.Ref]bool
 
 // Has reports whether a column is in the set.
@@ -28,7 +29,7 @@ func (k Known) Has(r *sqlast.Ref) bool {
 	return ok
 }
 
-// add reports whether that is news.
+// Add adds a column and reports whether that is new.
 func (k Known) Add(r sqlast.Ref, notNull bool) bool {
 	before, ok := k[r]
 	k[r] = before || notNull
@@ -42,7 +43,7 @@ func (f *Facts) Closure(core *ast.SelectQuery, given ...*sqlast.Ref) Known {
 	return f.ClosureOf(core, nil, given...)
 }
 
-// ClosureOf is closure within the rows where one more column is settled and not NULL. If its source is the right side
+// ClosureOf is Closure within the rows where one more column is settled and not NULL. If its source is the right side
 // of a left join, the condition of that join is true there.
 func (f *Facts) ClosureOf(core *ast.SelectQuery, present *sqlast.Ref, given ...*sqlast.Ref) Known {
 	k := Known{}

@@ -1,5 +1,5 @@
-// Package mutant lists the statements one change away from a query, and says which of them no database tells from it.
-// It must never know why anybody asks, or what is done with a mutant that nothing kills.
+// Package mutant lists the statements one change away from a query, and marks those that no database can tell from
+// it. It must never know why callers ask, or what happens with a mutant that survives.
 package mutant
 
 import (
@@ -43,7 +43,7 @@ const (
 	maxEquivalentMutants = 8
 )
 
-// kindOrder is the order in which kinds take turns when there are more mutants than are kept.
+// kindOrder is the order in which kinds take turns if there are more mutants than the limit.
 var kindOrder = []string{
 	KindConjunctDropped, KindSubCondition, KindComparison, KindDistinct, KindAggregate, KindCount, KindSetOperator,
 	KindNegated, KindOrder, KindLimit, KindLiteral, KindColumn, KindConnective, KindBetween, KindPattern, KindGroup,
@@ -55,9 +55,9 @@ type Mutant struct {
 	Kind string // one of the Kind constants
 	SQL  string // canonical
 	Join bool   // the change is in a join; many of these are equivalent for reasons that no key states
-	// Equivalent says that no database on which primary, unique and foreign keys and NOT NULL hold, and no column of a
-	// primary key is NULL, tells the mutant from the query. Answers are compared as bags, or as lists of tie blocks where
-	// the outermost SELECT orders its rows, where the query is determinate. Why is the rule that proves it.
+	// Equivalent says that no database kills the mutant, provided that primary, unique and foreign keys and NOT NULL
+	// are respected, no column of a primary key is NULL, and the query is determinate. Answers are compared as bags,
+	// or as lists of tie blocks if the outermost SELECT orders its rows. Why is the rule that proves it.
 	Equivalent bool
 	Why        string
 	// Start and End are byte offsets in the query's source, between which the mutant has Text.
@@ -74,7 +74,7 @@ type edit struct {
 }
 
 // Mutants lists statements one change away from q, in a fixed order, without duplicates and without q itself (as
-// canonical texts): at most 24, the kinds in turn. Each parses and resolves against q's schema.
+// canonical texts): at most 24, each kind in turn. Each parses and resolves against q's schema.
 func Mutants(q *sqlast.Query) []Mutant {
 	m := &mutator{Facts: fact.Facts{Q: q, KeysHold: true}}
 	m.statement(q.Stmt, fact.UseAnswer, false)

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// Row is a row of a table, by its rowid, with the columns of it that a query reads; those that decide the order of its
+// Row is a row of a table, by its rowid, with the columns that a query reads. Columns that decide the order of its
 // SELECT, or that its aggregates read, come first.
 type Row struct {
 	Table   *schema.Table
@@ -18,9 +18,9 @@ type Row struct {
 	Columns []int
 }
 
-// Behind lists rows of tables that the first rows of the query's SELECTs are made of, at most most of each SELECT and
-// source: the outermost SELECT's come first. SELECTs that depend on an outer row are left out, and so are those that
-// this cannot be asked of. Errors are those of w.
+// Behind lists the table rows that produce the first rows of the query's SELECTs, at most most for each SELECT and
+// source, those of the outermost SELECT first. It skips SELECTs that depend on an outer row, and those whose rows
+// cannot be queried. Errors are those of w.
 func Behind(ctx context.Context, w Querier, q *sqlast.Query, most int) ([]Row, error) {
 	d := newDetector(q)
 	var rows []Row

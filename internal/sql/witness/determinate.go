@@ -31,8 +31,8 @@ type Finding struct {
 	Construct    string
 	Line, Column int
 	Message      string
-	// Grouped says that what ties is groups of one SELECT. SQLite returns groups in the order of their keys unless it
-	// reads them off an index, so that copies with shuffled rows seldom show the tie; SQL leaves it open all the same.
+	// Grouped says that groups of one SELECT tie. SQLite returns groups in the order of their keys unless it reads
+	// them from an index, so copies with shuffled rows seldom show the tie; SQL still leaves the order open.
 	Grouped bool
 }
 
@@ -40,16 +40,17 @@ func (f *Finding) String() string {
 	return fmt.Sprintf("%d:%d: %s: %s", f.Line, f.Column, f.Construct, f.Message)
 }
 
-// MayDepend says, by the query's form and the schema's keys alone, whether there can be a database on which the result
-// depends on the order of the visit. False is a proof for every database that satisfies the declared keys.
+// MayDepend reports whether, by the query's form and the schema's keys alone, there can be a database where the
+// result depends on the order of the visit. False is a proof for every database that satisfies the declared keys.
 func MayDepend(q *sqlast.Query) bool { return len(checksOf(q)) > 0 }
 
 // Determinate returns nil if the result of q on the database of w cannot depend on the order in which SQLite visits
-// rows, else the first construct through which it can. The result is a bag of rows, or a list of tie blocks where the
-// outermost SELECT orders its rows: the order within a block never counts. Constructs are judged by executing the query
-// with what they read as additional columns; those inside a correlated sub-SELECT on every row that the conditions
-// beside it leave, so that one may be reported that no row of the answer meets. Sums of reals count as equal if they
-// agree to 12 digits, because the order of the visit shows in the digits beyond. Errors are those of w.
+// rows, else the first construct through which it can. The result is a bag of rows, or a list of tie blocks if the
+// outermost SELECT orders its rows: the order within a block never counts. Determinate judges a construct by running
+// the query with the construct's inputs as additional columns. It judges those inside a correlated sub-SELECT on
+// every row that the neighbouring conditions leave, so it may report one that affects no row of the answer. Sums of
+// reals are equal if they agree to 12 digits, because the order of the visit changes later digits. Errors are those
+// of w.
 func Determinate(ctx context.Context, w Querier, q *sqlast.Query) (*Finding, error) {
 	return firstFinding(ctx, w, q, checksOf(q))
 }
@@ -70,14 +71,13 @@ type check struct {
 	construct string
 	node      ast.Node
 	message   string
-	// statement returns 1 if it does; where it is "" there is nothing to ask, and it does.
+	// statement returns 1 if it does. If statement is "", no query is needed, and it does.
 	statement string
 	cut       bool // it is a cut of the outermost statement
 	grouped   bool // what ties is groups
 
-	// first returns the rows, none twice, any of which may be the one that the nested SELECT statementOf is read of: at
-	// most one more than maxWays. It is "" where it cannot be asked, or no order can be given that makes one of them the
-	// first.
+	// first returns the distinct rows that may be the one that is read from the nested SELECT statementOf: at most
+	// one more than maxWays. It is "" if they cannot be queried, or if no order makes one of them the first.
 	first       string
 	statementOf *ast.SelectStmt
 }

@@ -19,10 +19,10 @@ type KeysError struct{ Message string }
 
 func (e *KeysError) Error() string { return "the ORDER BY values cannot be had: " + e.Message }
 
-// Blocks returns the sizes of the runs of rows in r, a result of q on the database of w, whose order is free among
-// themselves because their ORDER BY values are equal; nil where the outermost SELECT orders nothing. They add up to the
-// number of rows. A [KeysError] says that DISTINCT leaves rows without one ORDER BY value, or that r is not a result of
-// q on this database.
+// Blocks returns the sizes of the runs of rows in r, a result of q on the database of w, whose order is free because
+// their ORDER BY values are equal. It returns nil if the outermost SELECT has no order. The sizes add up to the
+// number of rows. A [KeysError] says that DISTINCT leaves rows without one ORDER BY value, or that r is not a result
+// of q on this database.
 func Blocks(ctx context.Context, w Querier, q *sqlast.Query, r *task.Result) ([]int, error) {
 	d := newDetector(q)
 	if len(sqlast.Last(q.Stmt).OrderBy) == 0 {
@@ -146,7 +146,7 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// orderTail prints the ORDER BY of a statement without its LIMIT, with a blank in front.
+// orderTail prints the ORDER BY of a statement without its LIMIT, after a blank.
 func (d *detector) orderTail(s *ast.SelectStmt) string {
 	text := d.p.Tail(s)
 	if limit := sqlast.Last(s).Limit; limit != nil {

@@ -18,11 +18,11 @@ const (
 	maxGroupRows   = 12
 )
 
-// Plant returns what a generated database must hold for q, the query of that number, to speak: values for the columns
-// that it compares, and up to 24 witnesses of up to 14 rows. The first witness satisfies every condition; the others
-// just miss one (at a bound, a step next to it, in another case, NULL, without a partner), or tell apart what counts
-// rows: repeated rows, groups one row smaller and larger than HAVING asks, more rows than LIMIT takes, values in one
-// branch of a set operation only. The result depends on the query alone.
+// Plant returns what a generated database must contain so that q, the query with that number, returns something:
+// values for the columns that it compares, and up to 24 witnesses of up to 14 rows. The first witness satisfies every
+// condition. The others just miss one (at a bound, a step next to it, in another case, NULL, without a partner), or
+// distinguish queries that count rows: repeated rows, groups one row smaller and larger than HAVING requires, more
+// rows than LIMIT takes, values in only one branch of a set operation. The result depends on the query alone.
 func Plant(q *sqlast.Query, number int) ([]database.Planted, []database.Witness) {
 	p := &planter{Facts: fact.Facts{Q: q, KeysHold: true}, number: number, seen: map[string]bool{}}
 	p.add(func(b *builder) { b.statement(q.Stmt, nil) })

@@ -19,20 +19,20 @@ type Right struct {
 	Blocks []int
 }
 
-// RightSet is the results of a query on one database that some order of the visit produces. Computed reals count to 12
-// digits.
+// RightSet is the results of a query on one database that some order of the visit produces. Computed reals are
+// compared to 12 digits.
 type RightSet struct {
 	ways    []way
 	ordered bool // the outermost SELECT orders its rows
 	output  []sqlast.Column
 }
 
-// way is the right results under one choice of what nested SELECTs return: rows strictly within the cuts of the
-// outermost statement are in all of them, the rest is drawn from the runs of tied rows that the cuts part, each row as
-// often as it is there.
+// way is the right results under one choice of the nested SELECTs' results. Rows strictly within the cuts of the
+// outermost statement are in all of them; the rest is drawn from the runs of tied rows that the cuts separate, each
+// row as often as it occurs.
 type way []segment
 
-// segment is the part of a run of tied rows within the cuts: so many of the rows, in any choice.
+// segment is the part of a run of tied rows within the cuts: any choice of that many rows.
 type segment struct {
 	rows   []task.Row     // the whole run, in SQLite's order without the cuts
 	texts  []string       // equal where rows count as equal
@@ -47,9 +47,9 @@ const (
 	maxNested = 3
 )
 
-// RightResults returns the right results of q on the database of w, where nothing depends on the order of the visit
-// but ties across a cut of the outermost statement, and ties for the one row that a nested, uncorrelated SELECT is read
-// of, if there are few such rows; nil where they cannot be given so. Errors are those of w.
+// RightResults returns the right results of q on the database of w. It supports ties across a cut of the outermost
+// statement, and few tied rows for the one row that is read from a nested, uncorrelated SELECT. It returns nil if
+// anything else depends on the order of the visit. Errors are those of w.
 func RightResults(ctx context.Context, w Querier, q *sqlast.Query) (*RightSet, error) {
 	set := &RightSet{ordered: len(sqlast.Last(q.Stmt).OrderBy) > 0, output: q.Output(q.Stmt)}
 	if ok, err := set.gather(ctx, w, q, maxNested); !ok || err != nil {
@@ -201,8 +201,8 @@ func (w way) accepts(rows []task.Row, output []sqlast.Column) bool {
 	return len(rows) == 0
 }
 
-// List returns every right result, no two of which are equal up to the order of rows that tie, in an order that does
-// not depend on the visit. complete is false, and nothing is listed, where there are more than most.
+// List returns every right result, none twice up to the order of tied rows, in an order that does not depend on the
+// visit. complete is false, and the list empty, if there are more than most.
 func (s *RightSet) List(most int) (list []Right, complete bool) {
 	seen := map[string]bool{}
 	for _, w := range s.ways {
@@ -265,7 +265,7 @@ func (w way) list(most int) (results [][]task.Row, complete bool) {
 	return results, true
 }
 
-// choices lists the parts of a run of tied rows that can be taken, where there are at most most.
+// choices lists the possible choices from a run of tied rows, if there are at most most.
 func (g *segment) choices(most int) (list [][]task.Row, complete bool) {
 	if g.taken == len(g.rows) || len(g.counts) == 1 {
 		return [][]task.Row{g.rows[:g.taken]}, true
