@@ -18,7 +18,7 @@ import (
 
 // Checks of the certificate of an instance under conditions of the toolkit.
 const (
-	CheckShown   = "gold_agrees_as_shown" // the plan was played with the tools that the instance shows, under the shown names
+	CheckShown   = "gold_agrees_as_shown" // the plan was played with the tools that the instance shows, under its names
 	CheckUnfound = "gold_agrees_unfound"  // in an open world, the plan also reaches gold without searching for its tools
 )
 

@@ -106,7 +106,7 @@ func bounds(_ context.Context, s *subject) error {
 	return nil
 }
 
-// first returns the smallest value that a lower bound on whole numbers lets through.
+// first returns the outermost whole number that a bound lets through; step is 1 above the bound, -1 below it.
 func first(v float64, inclusive bool, step float64) float64 {
 	if inclusive {
 		return v
