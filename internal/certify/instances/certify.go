@@ -22,7 +22,7 @@ const (
 	CheckUnfound = "gold_agrees_unfound"  // in an open world, the plan also reaches gold without searching for its tools
 )
 
-// ReasonUncertified: the plan of the instance does not reach gold with what the instance shows.
+// ReasonUncertified says that the plan of the instance does not reach gold with what the instance shows.
 const ReasonUncertified = "uncertified"
 
 // policyUnfound is the policy that calls tools without looking for them.

@@ -19,7 +19,7 @@ import (
 // reaches gold.
 const CheckNoRival = "no_added_tool_gives_gold"
 
-// ReasonRival: an added tool of an expanded toolkit is as good as those of the plans.
+// ReasonRival says that an added tool of an expanded toolkit is as good as those of the plans.
 const ReasonRival = "added_tool_reaches_answer"
 
 // ToolkitReasons explains why a task is not put under a condition with a chosen toolkit, in addition to
