@@ -26,10 +26,10 @@ go build -o "$work/seatrial" ./cmd/seatrial
 "$work/seatrial" serve "$work/suite" --http 127.0.0.1:0 --out "$work/run" --show-grades >"$work/log" &
 server=$!
 for _ in $(seq 50); do
-  grep -q 'its page' "$work/log" && break
+  grep -q '^  docs ' "$work/log" && break
   sleep 0.2
 done
-url="$(sed -n 's|.*the API *\(http://[^/]*\)/.*|\1|p' "$work/log")"
+url="$(sed -n 's|.*API  *\(http://[^/]*\)/.*|\1|p' "$work/log")"
 
 # field NAME reads a field of a JSON object on standard input.
 field() { node -e 'const o = JSON.parse(require("fs").readFileSync(0, "utf8")); process.stdout.write(String(o[process.argv[1]]))' "$1"; }
