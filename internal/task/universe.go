@@ -507,6 +507,8 @@ type Turn struct {
 	Adapted  []string  `json:"adapted,omitempty"` // how requests were changed because the provider refused them
 	// Stop means that the agent ends the episode without acting: a policy or a one-answer protocol that is done.
 	Stop bool `json:"stop,omitempty"`
+	// End says how an episode that stops so ends: one of the ends of package transcript; "" is silent.
+	End string `json:"end,omitempty"`
 	// Open means that the turn is not over: the agent's next decision continues it and starts no new turn. Running code
 	// makes its calls this way, one after the other.
 	Open bool `json:"open,omitempty"`

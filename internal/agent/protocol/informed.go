@@ -52,6 +52,8 @@ var accountEnds = map[string]string{
 	transcript.EndJudged:   "Then it gave its final word, which is not shown.",
 	transcript.EndCalled:   "Nothing could be run, so these calls were all that it did.",
 	transcript.EndSilent:   "Then it stopped without a final word.",
+	transcript.EndUnread:   "Then it stopped without a final word.",
+	transcript.EndRefused:  "Then it stopped without a final word.",
 	transcript.EndBudget:   "Then its budget was spent, before it had given a final word.",
 	transcript.EndCrashed:  "Then it broke off, before it had given a final word.",
 }

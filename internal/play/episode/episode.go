@@ -4,6 +4,7 @@
 package episode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type Drive func(ctx context.Context, env *environment.Environment) (decisions []
 //	the agent answers or declines     answered, declined
 //	the agent judges the request      judged
 //	a budget of the view is spent     budget; the wall time starts here
-//	the agent stops without an act    silent; only an explicit act declines
+//	the agent stops without an act    silent, or what its last turn says; only an explicit act declines
 //	the model provider fails          provider
 //	ctx is cancelled                  interrupted
 //	anything else fails or panics     internal
@@ -95,7 +96,7 @@ func play(ctx context.Context, env *environment.Environment, agent Agent, view *
 			idle = 0
 		}
 		if turn.Stop || idle == MaxIdle {
-			env.Finish(transcript.EndSilent, "")
+			env.Finish(cmp.Or(turn.End, transcript.EndSilent), "")
 		}
 	}
 	return nil

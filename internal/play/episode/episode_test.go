@@ -39,6 +39,10 @@ func TestPlayEnds(t *testing.T) {
 		},
 		{name: "stops", agent: turnOf(task.Turn{Stop: true}), end: transcript.EndSilent, turns: 1},
 		{
+			name: "stops unread", end: transcript.EndUnread, turns: 1,
+			agent: turnOf(task.Turn{Stop: true, End: transcript.EndUnread}),
+		},
+		{
 			name: "stops after a call", end: transcript.EndSilent, turns: 1,
 			agent: turnOf(task.Turn{Stop: true, Actions: []task.Action{callOf(1)}}),
 		},

@@ -56,6 +56,8 @@ const (
 	EndJudged   = "judged"
 	EndCalled   = "called"  // calls were made of tools that cannot be run: they are what is graded
 	EndSilent   = "silent"  // the agent stopped without an act
+	EndUnread   = "unread"  // the agent's calls could not be read, and it was told so before
+	EndRefused  = "refused" // the model or its provider's filter refused to reply
 	EndBudget   = "budget"  // a budget ran out; Event.Budget names it
 	EndCrashed  = "crashed" // the agent's own program failed
 	// The ends below make an episode invalid: it leaves the denominator and is run again on resume.
@@ -67,7 +69,8 @@ const (
 // Valid reports whether an episode that ended so counts.
 func Valid(end string) bool {
 	switch end {
-	case EndAnswered, EndDeclined, EndJudged, EndCalled, EndSilent, EndBudget, EndCrashed:
+	case EndAnswered, EndDeclined, EndJudged, EndCalled, EndSilent, EndUnread, EndRefused, EndBudget,
+		EndCrashed:
 		return true
 	default:
 		return false
