@@ -63,9 +63,9 @@ func endings(rows []report.Row) string {
 	for i := range rows {
 		switch g := &rows[i].Grade; {
 		case !g.Valid:
-			counts["invalid ("+g.Invalid+")"]++
+			counts["invalid ("+strings.ReplaceAll(g.Invalid, "_", " ")+")"]++
 		case g.Outcome == grade.OutcomeSilent, g.Outcome == grade.OutcomeCrashed, g.Outcome == grade.OutcomeOutOfBudget,
-			g.Outcome == grade.OutcomeDeclined:
+			g.Outcome == grade.OutcomeDeclined, g.Outcome == grade.OutcomeUnread, g.Outcome == grade.OutcomeRefused:
 			counts[strings.ReplaceAll(g.Outcome, "_", " ")]++
 		}
 	}

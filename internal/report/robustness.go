@@ -86,6 +86,7 @@ type Faulted struct {
 	Failures          map[string]int `json:"failures,omitempty"`  // the same by outcome
 	Causes            map[string]int `json:"causes,omitempty"`    // first causes of all failures
 	Crashes           map[string]int `json:"crashes,omitempty"`   // by the first line of standard error
+	Errors            map[string]int `json:"errors,omitempty"`    // of invalid episodes, by reason and message
 	// Means over the episodes in which a fault took effect.
 	Retries  *float64 `json:"retries"`
 	Adapted  *float64 `json:"adaptations"`
@@ -395,6 +396,7 @@ func (b *Bench) faultedOf(a Aspect, rows []*Row) Faulted {
 	var retries, adapted, switches, probes, waits, turns, calls, known int
 	clusters := statistics.Clusters{}
 	f.Causes, f.Crashes = causesOf(rows)
+	f.Errors = errorsOf(rows)
 	for _, row := range rows {
 		g := &row.Grade
 		switch {

@@ -104,7 +104,8 @@ func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 		columns = append(columns, column)
 	}
 	for _, outcome := range grade.Outcomes() {
-		if slices.Contains([]string{grade.OutcomeSuccess, grade.OutcomeWrong, grade.OutcomeInvalid}, outcome) {
+		if slices.Contains([]string{grade.OutcomeSuccess, grade.OutcomeWrong, grade.OutcomeStaleClient,
+			grade.OutcomeInvalid}, outcome) {
 			continue
 		}
 		column := table.Count(table.Words(outcome), outcome, 2, func(f row) int { return f.Failures[outcome] })

@@ -94,6 +94,8 @@ type Agent struct {
 	Outcomes     map[string]int `json:"outcomes"`
 	Causes       map[string]int `json:"causes,omitempty"`  // first causes of failures
 	Crashes      map[string]int `json:"crashes,omitempty"` // by the first line of standard error
+	// Errors counts invalid episodes by reason and the first line of the error.
+	Errors map[string]int `json:"errors,omitempty"`
 	// The rest is set if instances were tried more than once.
 	Trials   int        `json:"trials"` // the largest number of valid trials of an instance
 	PassHatK []PassHatK `json:"pass_hat_k,omitempty"`
@@ -112,6 +114,7 @@ func agentOf(g *Group, o Options) Agent {
 	a := Agent{Subject: g.Subject, Summary: Summarize(g.Rows, o, g.Stream("agent")), Outcomes: map[string]int{}}
 	var toolErrors, unparsed int
 	a.Causes, a.Crashes = causesOf(g.Rows)
+	a.Errors = errorsOf(g.Rows)
 	trials := map[string]statistics.Trials{}
 	byTrial := map[int][]*Row{}
 	for _, r := range g.Rows {
@@ -158,6 +161,16 @@ func causesOf(rows []*Row) (causes, crashes map[string]int) {
 		}
 	}
 	return causes, crashes
+}
+
+// errorsOf counts the messages of invalid episodes.
+func errorsOf(rows []*Row) (errors map[string]int) {
+	for _, r := range rows {
+		if g := &r.Grade; g.Outcome == grade.OutcomeInvalid && g.Message != "" {
+			errors = counting(errors, g.Invalid+": "+g.Message)
+		}
+	}
+	return errors
 }
 
 // Workflow is the summary of a subject's episodes whose primary plan has that workflow.

@@ -18,7 +18,7 @@ func (r *Report) Tables() []*table.Table {
 	tables := []*table.Table{r.agentTable(), r.workflowTable()}
 	for _, t := range slices.Concat(r.checkTables(), []*table.Table{r.conditionTable()}, r.Robustness.tables(),
 		[]*table.Table{r.trialTable(), r.outcomeTable(), r.causeTable(),
-			r.crashTable(), r.pairTable(), r.flipTable()}) {
+			r.crashTable(), r.errorTable(), r.pairTable(), r.flipTable()}) {
 		if len(t.Cells) > 0 {
 			tables = append(tables, t)
 		}
@@ -195,7 +195,7 @@ func (r *Report) outcomeTable() *table.Table {
 		if !slices.ContainsFunc(r.Agents, func(a Agent) bool { return a.Outcomes[o] > 0 }) {
 			continue
 		}
-		if o == grade.OutcomeInvalid {
+		if o == grade.OutcomeInvalid || o == grade.OutcomeStaleClient {
 			rank = 0 // what left the denominator is always shown
 		}
 		columns = append(columns, table.Count(table.Words(o), o, rank, func(a *Agent) int { return a.Outcomes[o] }))
@@ -212,7 +212,7 @@ type ending struct {
 }
 
 // endings lists them without faults and under faults.
-func (r *Report) endings(counts func(causes, crashes map[string]int) map[string]int) []ending {
+func (r *Report) endings(agent func(*Agent) map[string]int, faulted func(*Faulted) map[string]int) []ending {
 	var rows []ending
 	add := func(c Cohort, part string, failures int, counts map[string]int) {
 		for _, n := range countsOf(counts) {
@@ -225,12 +225,12 @@ func (r *Report) endings(counts func(causes, crashes map[string]int) map[string]
 	}
 	for i := range r.Agents {
 		a := &r.Agents[i]
-		add(a.ID(), plain, a.Valid-a.Successes, counts(a.Causes, a.Crashes))
+		add(a.ID(), plain, a.Valid-a.Successes, agent(a))
 	}
 	if r.Robustness != nil && r.FaultsApart {
 		for i := range r.Robustness.Faults {
 			if f := &r.Robustness.Faults[i]; f.By == ByAll {
-				add(f.ID(), strings.TrimSpace("under faults "+f.Within), f.Valid-f.Successes, counts(f.Causes, f.Crashes))
+				add(f.ID(), strings.TrimSpace("under faults "+f.Within), f.Valid-f.Successes, faulted(f))
 			}
 		}
 	}
@@ -238,7 +238,8 @@ func (r *Report) endings(counts func(causes, crashes map[string]int) map[string]
 }
 
 func (r *Report) causeTable() *table.Table {
-	rows := r.endings(func(causes, _ map[string]int) map[string]int { return causes })
+	rows := r.endings(func(a *Agent) map[string]int { return a.Causes },
+		func(f *Faulted) map[string]int { return f.Causes })
 	return table.Make("First causes of failure", rows, CohortColumns[ending](), []table.Column[ending]{
 		table.Text("part", "part", func(c ending) string { return c.part }),
 		table.Text("cause", "cause", func(c ending) string { return table.Words(c.name) }),
@@ -247,10 +248,22 @@ func (r *Report) causeTable() *table.Table {
 }
 
 func (r *Report) crashTable() *table.Table {
-	rows := r.endings(func(_, crashes map[string]int) map[string]int { return crashes })
+	rows := r.endings(func(a *Agent) map[string]int { return a.Crashes },
+		func(f *Faulted) map[string]int { return f.Crashes })
 	return table.Make("Crashes", rows, CohortColumns[ending](), []table.Column[ending]{
 		table.Text("part", "part", func(c ending) string { return c.part }),
 		table.Text("first line of standard error", "message", func(c ending) string { return c.name }),
+		table.Count("episodes", "episodes", 0, func(c ending) int { return c.n }),
+	})
+}
+
+// errorTable lists the distinct errors of providers and of Seatrial, which no agent is blamed for.
+func (r *Report) errorTable() *table.Table {
+	rows := r.endings(func(a *Agent) map[string]int { return a.Errors },
+		func(f *Faulted) map[string]int { return f.Errors })
+	return table.Make("Errors that made episodes invalid", rows, CohortColumns[ending](), []table.Column[ending]{
+		table.Text("part", "part", func(c ending) string { return c.part }),
+		table.Text("error", "error", func(c ending) string { return c.name }),
 		table.Count("episodes", "episodes", 0, func(c ending) int { return c.n }),
 	})
 }

@@ -2,6 +2,7 @@ package grade
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -46,7 +47,8 @@ func scoreExpected(e *episode, g *Grade) error {
 		strict = callcheck.Verdict{Error: mistake, Cause: mistake}
 		lenient, g.Check.Matched = strict, false
 	}
-	ended := e.end.End != transcript.EndBudget && e.end.End != transcript.EndCrashed
+	ended := !slices.Contains([]string{transcript.EndBudget, transcript.EndCrashed, transcript.EndUnread,
+		transcript.EndRefused}, e.end.End)
 	if len(calls) == 0 && !ended {
 		strict.Right, lenient.Right, g.Check.Matched = false, false, false
 	}
@@ -63,6 +65,10 @@ func scoreExpected(e *episode, g *Grade) error {
 		g.Outcome, g.Budget = OutcomeOutOfBudget, e.end.Budget
 	case e.end.End == transcript.EndCrashed:
 		g.Outcome, g.Message = OutcomeCrashed, firstLine(e.end.Message)
+	case len(calls) == 0 && e.end.End == transcript.EndUnread:
+		g.Outcome = OutcomeUnread
+	case len(calls) == 0 && e.end.End == transcript.EndRefused:
+		g.Outcome = OutcomeRefused
 	case e.end.End == transcript.EndDeclined && len(calls) == 0 && mistake != callcheck.DecoderWrongFormat:
 		g.Outcome = OutcomeDeclined
 	case e.end.End == transcript.EndSilent:

@@ -172,7 +172,8 @@ func (j *journey) followed(first, second string) bool {
 // unreadable reports whether nothing that the agent wrote could be carried out: it made no call, and pieces of its
 // replies could not be read or its program failed.
 func (j *journey) unreadable(g *Grade) bool {
-	return len(j.calls) == 0 && j.e.act == nil && (g.Unparsed > 0 || g.Outcome == OutcomeCrashed)
+	return len(j.calls) == 0 && j.e.act == nil && (g.Unparsed > 0 || g.Outcome == OutcomeCrashed ||
+		g.Outcome == OutcomeUnread)
 }
 
 // rightTurns lists the turns in which a call returned gold.

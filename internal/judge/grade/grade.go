@@ -16,7 +16,8 @@ import (
 // it. Version 2 lacked Reaction and all fields after it, and counted look-alikes as landed. Version 3 lacked AST.
 // Version 4 lacked Failure and Backup. Version 5 counted the tools of plans that are right by accident as needed.
 // Version 6 lacked Message and accepted other answers (RULES.md, "Shapes" to "Extraction").
-const Format = "seatrial.grade/7"
+// Version 7 had neither the outcomes unread, refused and stale_client nor messages of invalid episodes.
+const Format = "seatrial.grade/8"
 
 // Outcomes of an episode.
 const (
@@ -28,18 +29,23 @@ const (
 	OutcomeSilent      = "silent"        // stopped without acting
 	OutcomeOutOfBudget = "out_of_budget" // Grade.Budget names the budget
 	OutcomeCrashed     = "crashed"       // the agent's own program failed
+	OutcomeUnread      = "unread"        // what the agent wrote could not be read, also after it was told so
+	OutcomeRefused     = "refused"       // the model refused, or its provider filtered the reply
+	OutcomeStaleClient = "stale_client"  // the agent's client never listed changed tools again; not in the denominator
 	OutcomeInvalid     = "invalid"       // Grade.Invalid names the reason; the denominator excludes the episode
 )
 
 // Outcomes lists every outcome in the order of reports.
 func Outcomes() []string {
 	return []string{OutcomeSuccess, OutcomeWrong, OutcomeDeclined, OutcomeWrongYes, OutcomeWrongNo, OutcomeSilent,
-		OutcomeOutOfBudget, OutcomeCrashed, OutcomeInvalid}
+		OutcomeOutOfBudget, OutcomeCrashed, OutcomeUnread, OutcomeRefused, OutcomeStaleClient, OutcomeInvalid}
 }
 
 // First causes of a failure, in addition to the differences of package task.
 const (
 	CauseNoAnswer     = "no_answer"             // the episode ended before an answer
+	CauseUnread       = OutcomeUnread           // the replies could not be read
+	CauseRefused      = OutcomeRefused          // the model refused
 	CauseDeclined     = "declined"              // the request can be met
 	CauseUnanswerable = "answered_unanswerable" // gold is declining
 	CauseMisreported  = "misreported"           // a call returned gold, and the answer differs
@@ -70,10 +76,11 @@ type Grade struct {
 	Arm      string `json:"arm,omitempty"`
 	Trial    int    `json:"trial"`
 
-	Outcome string `json:"outcome"`           // one of the Outcome constants
-	Budget  string `json:"budget,omitempty"`  // the exhausted budget: turns, calls, tokens or wall
-	Message string `json:"message,omitempty"` // for a crash: the first line that the agent's program wrote
-	Invalid string `json:"invalid,omitempty"` // provider, internal or interrupted
+	Outcome string `json:"outcome"`          // one of the Outcome constants
+	Budget  string `json:"budget,omitempty"` // the exhausted budget: turns, calls, tokens or wall
+	// Message is the first line that a crashed program wrote to standard error, or of the provider's or Seatrial's error.
+	Message string `json:"message,omitempty"`
+	Invalid string `json:"invalid,omitempty"` // provider, internal, interrupted or stale_client
 	Valid   bool   `json:"valid"`             // counts in the denominator
 	Success bool   `json:"success"`           // strictly right
 	// Judged is the judgement that ended the episode: JudgedYes, JudgedNo, or "" if none did.

@@ -478,3 +478,39 @@ func TestCrashesKeepTheirFirstLine(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsThatAreNoAnswer covers the ends in which the agent gave no answer: each is an outcome of its own, and only
+// the client's own limits leave the denominator.
+func TestEndsThatAreNoAnswer(t *testing.T) {
+	decline := transcript.Event{Kind: transcript.EventDecline, Text: "no such tool"}
+	changed, listed := transcript.Event{Kind: transcript.EventListChanged}, transcript.Event{Kind: transcript.EventListed}
+	right := answer(`[["Ann",30],["Bob",30],["Cy",31]]`)
+	for _, c := range []struct {
+		name           string
+		events         []transcript.Event
+		outcome, cause string
+		valid          bool
+	}{
+		{"unread", []transcript.Event{turn(1, 1), end(transcript.EndUnread)}, OutcomeUnread, CauseUnread, true},
+		{"refused", []transcript.Event{turn(1, 1), end(transcript.EndRefused)}, OutcomeRefused, CauseRefused, true},
+		{"never listed again", []transcript.Event{turn(1, 1), changed, decline, end(transcript.EndDeclined)},
+			OutcomeStaleClient, "", false},
+		{"never listed again, and right", []transcript.Event{turn(1, 1), changed, right, end(transcript.EndAnswered)},
+			OutcomeStaleClient, "", false},
+		{"listed again", []transcript.Event{turn(1, 1), changed, listed, changed, decline, end(transcript.EndDeclined)},
+			OutcomeDeclined, CauseDeclined, true},
+		{"a listing before the change", []transcript.Event{listed, changed, end(transcript.EndSilent)},
+			OutcomeStaleClient, "", false},
+		{"the run was stopped", []transcript.Event{changed, end(transcript.EndInterrupted)}, OutcomeInvalid, "", false},
+	} {
+		g := must(t, taskOf(singers), record(c.events...))
+		if g.Outcome != c.outcome || g.Cause != c.cause || g.Valid != c.valid || g.Success {
+			t.Errorf("%s: outcome %s, cause %q, valid %t", c.name, g.Outcome, g.Cause, g.Valid)
+		}
+	}
+	g := must(t, taskOf(singers), record(transcript.Event{Kind: transcript.EventEnd, End: transcript.EndProvider,
+		Message: "429: too many\nat line 2"}))
+	if g.Outcome != OutcomeInvalid || g.Message != "429: too many" {
+		t.Errorf("a provider's error: outcome %s, message %q", g.Outcome, g.Message)
+	}
+}

@@ -18,7 +18,9 @@ const (
 	ReactionUnfinished  = "unfinished"  // a reaction went through, but the agent did not reach the right result
 	ReactionMisreported = "misreported" // it saw the right result, and its answer differs
 	ReactionCrashed     = "crashed"     // its program failed
-	ReactionCutOff      = "cut_off"     // its budget ran out before it reacted, or what it wrote could not be read
+	// ReactionCutOff means that before it reacted its budget ran out, what it wrote could not be read, or its model
+	// refused.
+	ReactionCutOff = "cut_off"
 )
 
 // ReactionClasses lists the classes in the order of reports.
@@ -398,7 +400,8 @@ func classify(g *Grade, begun bool) string {
 		return ReactionUnfinished
 	case r.Acted() || gaveUp && r.Turns > 0:
 		return ReactionNoticed
-	case g.Outcome == OutcomeOutOfBudget, g.Outcome == OutcomeSilent && g.Unparsed > 0:
+	case g.Outcome == OutcomeOutOfBudget, g.Outcome == OutcomeUnread, g.Outcome == OutcomeRefused,
+		g.Outcome == OutcomeSilent && g.Unparsed > 0:
 		return ReactionCutOff
 	default:
 		return ReactionUnnoticed

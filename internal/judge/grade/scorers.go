@@ -89,6 +89,10 @@ func (e *episode) gaveGold(ev *transcript.Event, digests []string, struck bool) 
 // scoreOutcome determines the outcome of the episode.
 func scoreOutcome(e *episode, g *Grade) error {
 	g.Valid = transcript.Valid(e.end.End)
+	if g.Valid && e.t.StaleClient() {
+		g.Valid, g.Outcome, g.Invalid = false, OutcomeStaleClient, OutcomeStaleClient
+		return nil
+	}
 	if e.task.Gold.Expected != nil && g.Valid && e.end.End != transcript.EndJudged {
 		return scoreExpected(e, g)
 	}
@@ -111,8 +115,12 @@ func scoreOutcome(e *episode, g *Grade) error {
 		g.Outcome, g.Budget = OutcomeOutOfBudget, e.end.Budget
 	case transcript.EndCrashed:
 		g.Outcome, g.Message = OutcomeCrashed, firstLine(e.end.Message)
+	case transcript.EndUnread:
+		g.Outcome = OutcomeUnread
+	case transcript.EndRefused:
+		g.Outcome = OutcomeRefused
 	case transcript.EndProvider, transcript.EndInternal, transcript.EndInterrupted:
-		g.Outcome, g.Invalid = OutcomeInvalid, e.end.End
+		g.Outcome, g.Invalid, g.Message = OutcomeInvalid, e.end.End, firstLine(e.end.Message)
 	default:
 		return fmt.Errorf("the transcript ends as %q, which is unknown", e.end.End)
 	}
@@ -224,9 +232,13 @@ func scoreCause(e *episode, g *Grade) error {
 		return nil
 	}
 	switch g.Outcome {
-	case OutcomeSuccess, OutcomeInvalid:
+	case OutcomeSuccess, OutcomeInvalid, OutcomeStaleClient:
 	case OutcomeSilent, OutcomeOutOfBudget, OutcomeCrashed:
 		g.Cause = CauseNoAnswer
+	case OutcomeUnread:
+		g.Cause = CauseUnread
+	case OutcomeRefused:
+		g.Cause = CauseRefused
 	case OutcomeDeclined:
 		g.Cause = CauseDeclined
 	case OutcomeWrongYes:

@@ -128,6 +128,7 @@ type Environment struct {
 	mu       sync.Mutex
 	record   record
 	ended    bool
+	changed  bool // the client was notified of a changed list of tools
 	open     bool // the next step continues the turn: see [task.Turn]
 	outcomes map[string]*outcome
 	attempts map[string]int
@@ -285,6 +286,22 @@ func (e *Environment) FinishBudget(budget string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.finish(transcript.Event{End: transcript.EndBudget, Budget: budget})
+}
+
+// ListChanged records that the client was notified of a changed list of tools.
+func (e *Environment) ListChanged() { e.listing(transcript.EventListChanged) }
+
+// Listed records that the client listed the tools again. Listings before the first change are not recorded.
+func (e *Environment) Listed() { e.listing(transcript.EventListed) }
+
+func (e *Environment) listing(kind string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended || kind == transcript.EventListed && !e.changed {
+		return
+	}
+	e.changed = true
+	e.record.Append(transcript.Event{Kind: kind, Turn: e.turns})
 }
 
 func (e *Environment) finish(end transcript.Event) {

@@ -46,7 +46,12 @@ const (
 	EventDecision = "decision" // what a condition did to a call; never shown to the agent
 	EventHint     = "hint"     // advice that the agent was given, in Text
 	EventBlock    = "block"    // code of the agent has ended: Block; its calls come before
-	EventEnd      = "end"      // the last event
+	// EventListChanged says that an MCP client was notified that its list of tools is out of date, and EventListed that
+	// it listed the tools again. A client that never does cannot meet what changed, so the episode is not the agent's
+	// ([StaleClient]). Neither is recorded for a listing that needs no refresh.
+	EventListChanged = "list_changed"
+	EventListed      = "listed"
+	EventEnd         = "end" // the last event
 )
 
 // Ends of an episode.
@@ -163,6 +168,23 @@ func (t *Transcript) Append(e Event) {
 	t.Events = append(t.Events, e)
 }
 
+// StaleClient reports whether the episode's client was notified of a changed list of tools, never listed the tools
+// again, and went on: whatever the agent did then, it did with tools that no longer exist as listed.
+func (t *Transcript) StaleClient() bool {
+	changed := false
+	for i := range t.Events {
+		switch t.Events[i].Kind {
+		case EventListChanged:
+			changed = true
+		case EventListed:
+			if changed {
+				return false
+			}
+		}
+	}
+	return changed
+}
+
 // End returns the last event if it is an end, else nil.
 func (t *Transcript) End() *Event {
 	if n := len(t.Events); n > 0 && t.Events[n-1].Kind == EventEnd {
@@ -225,7 +247,7 @@ func Decode(data []byte) (*Transcript, error) {
 func isKind(kind string) bool {
 	switch kind {
 	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventJudge, EventDecision, EventHint, EventBlock,
-		EventEnd:
+		EventListChanged, EventListed, EventEnd:
 		return true
 	default:
 		return false

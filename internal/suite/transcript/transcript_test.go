@@ -164,7 +164,8 @@ func TestEpisodeID(t *testing.T) {
 
 func TestValid(t *testing.T) {
 	for end, want := range map[string]bool{
-		EndAnswered: true, EndDeclined: true, EndSilent: true, EndBudget: true, EndCrashed: true, EndProvider: false,
+		EndAnswered: true, EndDeclined: true, EndSilent: true, EndBudget: true, EndCrashed: true,
+		EndUnread: true, EndRefused: true, EndProvider: false,
 		EndInternal:    false,
 		EndInterrupted: false, "": false, "other": false,
 	} {
