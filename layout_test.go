@@ -81,6 +81,7 @@ var layout = []string{
 	"report/table",
 	"report",
 	"report/papers",
+	"report/brief",
 	"serve/server",
 	"serve/proxy/record",
 	"serve/proxy/rules",

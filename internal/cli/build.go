@@ -21,6 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/report/brief"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/relation"
@@ -262,7 +263,7 @@ func (a *app) warnUncertified(faults []string, counts map[string]suite.InstanceC
 		variant, fault, _ := strings.Cut(specification, ":")
 		if c := counts[specification]; (variant == "fault" || variant == "hopeless") && c.Certified == 0 &&
 			slices.Contains(faults, fault) {
-			a.warn("no instance is under %s: %s", fault, countList(c.Reasons))
+			a.warn("no instance is under %s: %s", fault, brief.CountList(c.Reasons))
 		}
 	}
 }
@@ -304,7 +305,7 @@ func (a *app) printBuild(r *buildResult) {
 			a.printf("  %-10s %d of %d published (%s), %d proven, %d tools", style, c.Published, c.Read,
 				percent(c.Published, c.Read), c.Proven, c.Tools)
 			if c.Published < c.Read {
-				a.printf("; rejected: %s", countList(c.RejectedByReason))
+				a.printf("; rejected: %s", brief.CountList(c.RejectedByReason))
 			}
 			a.printf("\n")
 		}
@@ -318,7 +319,7 @@ func (a *app) printBuild(r *buildResult) {
 	}
 	if r.Static > 0 {
 		a.printf("\n  static     %d tasks whose tools cannot be run: checked, not proven\n", r.Static)
-		a.printf("  workflows  %s\n", countList(r.Workflows))
+		a.printf("  workflows  %s\n", brief.CountList(r.Workflows))
 	} else {
 		a.printProof(r)
 	}
@@ -329,7 +330,7 @@ func (a *app) printBuild(r *buildResult) {
 	}
 	a.printf("  rejected   %d", r.Rejected)
 	if r.Rejected > 0 {
-		a.printf(": %s", countList(r.RejectedByReason))
+		a.printf(": %s", brief.CountList(r.RejectedByReason))
 	}
 	a.printf("\n  digest     %s\n", r.Digest)
 	if r.Seconds > 0 {
@@ -341,7 +342,7 @@ func (a *app) printBuild(r *buildResult) {
 func (a *app) printProof(r *buildResult) {
 	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
 	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
-	a.printf("  workflows  %s\n", countList(r.Workflows))
+	a.printf("  workflows  %s\n", brief.CountList(r.Workflows))
 	a.printf("  mutants    %d of %d killed (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told,
 		r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
 		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told,
@@ -354,24 +355,6 @@ func percent(n, of int) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
-}
-
-// countList writes counts from high to low.
-func countList(counts map[string]int) string {
-	names := make([]string, 0, len(counts))
-	for name := range counts {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(x, y string) int {
-		if counts[x] != counts[y] {
-			return counts[y] - counts[x]
-		}
-		return strings.Compare(x, y)
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, counts[name])
-	}
-	return strings.Join(names, ", ")
 }
 
 // printInstanceTotals sums up the instances under conditions and under faults, a line each.
@@ -421,7 +404,7 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 			}
 			a.printf(", %d refused", c.Refused)
 			if c.Refused > 0 {
-				a.printf(": %s", countList(c.Reasons))
+				a.printf(": %s", brief.CountList(c.Reasons))
 			}
 			a.printf("\n")
 		}
@@ -459,7 +442,7 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 			rest = append(rest, fmt.Sprintf("%d of them bounded", first.Bounded))
 		}
 		if first.Refused > 0 {
-			rest = append(rest, countList(first.Reasons))
+			rest = append(rest, brief.CountList(first.Reasons))
 		}
 		if first.NotDrawn > 0 {
 			rest = append(rest, fmt.Sprintf("not drawn %d", first.NotDrawn))

@@ -17,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/brief"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
@@ -101,13 +102,13 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 	}
 	a.printf("%d tasks, and %d instances with one of %d kinds of faults. Right answers:\n\n",
 		s.Manifest.Counts.Tasks, faultedInstances(rows), faultKinds(rows))
-	list := tallies(rows, demoAgents...)
-	list = slices.DeleteFunc(list, func(t tally) bool { return strings.HasPrefix(t.agent, "gold") })
+	list := brief.Tallies(rows, demoAgents...)
+	list = slices.DeleteFunc(list, func(t brief.Tally) bool { return strings.HasPrefix(t.Agent, "gold") })
 	for i := range list {
-		list[i].other = share{} // look-alikes, mirrors and controls are for the full report
+		list[i].Other = brief.Share{} // look-alikes, mirrors and controls are for the full report
 	}
-	a.printf("%s\nThe last three columns are shares of the faults that took effect.\n\n", briefTable(list, a.width()))
-	if clean, faulted := storyOf(rows, "retry", "fallback", "blind"); faulted != nil {
+	a.printf("%s\nThe last three columns are shares of the faults that took effect.\n\n", brief.Table(list, a.width()))
+	if clean, faulted := brief.StoryOf(rows, "retry", "fallback", "blind"); faulted != nil {
 		request := ""
 		for _, t := range s.Tasks {
 			if t.ID == faulted.Grade.Task {
@@ -127,7 +128,7 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 func faultedInstances(rows []report.Row) int {
 	seen := map[string]bool{}
 	for i := range rows {
-		if isFault(&rows[i]) {
+		if brief.IsFault(&rows[i]) {
 			seen[rows[i].Grade.Instance] = true
 		}
 	}
@@ -137,7 +138,7 @@ func faultedInstances(rows []report.Row) int {
 func faultKinds(rows []report.Row) int {
 	seen := map[string]bool{}
 	for i := range rows {
-		if isFault(&rows[i]) {
+		if brief.IsFault(&rows[i]) {
 			seen[rows[i].Condition] = true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/brief"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
@@ -65,7 +66,7 @@ func reasonsOf(left []proof.LeftOut) string {
 	for _, l := range left {
 		counts[l.Reason]++
 	}
-	return cmp.Or(countList(counts), "none")
+	return cmp.Or(brief.CountList(counts), "none")
 }
 
 func (f *freshRun) close() {

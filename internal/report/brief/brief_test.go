@@ -1,4 +1,4 @@
-package cli
+package brief
 
 import (
 	"strings"
@@ -34,28 +34,28 @@ func briefRows() []report.Row {
 
 // TestTallies checks every count, and that the reactions add up to the faults that took effect.
 func TestTallies(t *testing.T) {
-	list := tallies(briefRows(), "openai/a-model-with-a-long-name")
-	if len(list) != 2 || list[1].agent != "mute" {
+	list := Tallies(briefRows(), "openai/a-model-with-a-long-name")
+	if len(list) != 2 || list[1].Agent != "mute" {
 		t.Fatalf("tallies are %+v, want the named agent first and then mute", list)
 	}
-	want := tally{
-		agent: "openai/a-model-with-a-long-name", clean: share{1, 1}, faulted: share{2, 5}, landed: 4, recovered: 1,
+	want := Tally{
+		Agent: "openai/a-model-with-a-long-name", clean: Share{1, 1}, faulted: Share{2, 5}, landed: 4, recovered: 1,
 		noticed: 2, notNoticed: 1,
 	}
 	if list[0] != want {
 		t.Errorf("got %+v, want %+v", list[0], want)
 	}
-	if list[1] != (tally{agent: "mute", clean: share{0, 1}, other: share{0, 1}, invalid: 1}) {
+	if list[1] != (Tally{Agent: "mute", clean: Share{0, 1}, Other: Share{0, 1}, invalid: 1}) {
 		t.Errorf("got %+v", list[1])
 	}
 }
 
 // TestBriefTableFits checks that no width hides a column, and that nothing is wider than the terminal.
 func TestBriefTableFits(t *testing.T) {
-	list := tallies(briefRows())
+	list := Tallies(briefRows())
 	for _, width := range []int{30, 40, 60, 72, 80, 120} {
-		text := briefTable(list, width)
-		for _, c := range briefColumns {
+		text := Table(list, width)
+		for _, c := range allColumns {
 			if !strings.Contains(text, c.heading) {
 				t.Errorf("width %d: no column %q:\n%s", width, c.heading, text)
 			}
