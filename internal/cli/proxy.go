@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/proxy"
 	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
@@ -27,6 +28,9 @@ type proxyFlags struct {
 	faults, record, listen, to, replay, judge string
 	failOn                                    []string
 	schema                                    bool
+	logLevel                                  string
+	headerTime                                time.Duration
+	connections                               int
 }
 
 // Files of a record.
@@ -62,6 +66,11 @@ func (a *app) proxyCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.judge, "judge", "", "record whose verdict to print, without serving")
 	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "conditions that make the exit code 1")
 	cmd.Flags().BoolVar(&f.schema, "schema", false, "print the JSON Schema of faults files")
+	cmd.Flags().StringVar(&f.logLevel, "log-level", "error", "log requests as JSON on the error stream, with the ids of "+
+		"requests and the numbers of sessions: "+strings.Join(listen.LogLevels(), ", "))
+	cmd.Flags().DurationVar(&f.headerTime, "header-timeout", listen.DefaultHeaderTime,
+		"with --listen, longest time in which a client sends the header of a request")
+	cmd.Flags().IntVar(&f.connections, "max-connections", listen.DefaultConnections, "with --listen, connections at a time")
 	return cmd
 }
 
@@ -72,6 +81,10 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		}
 	}
 	switch {
+	case !slices.Contains(listen.LogLevels(), f.logLevel):
+		return diag.Unknown("log level", f.logLevel, listen.LogLevels())
+	case f.headerTime <= 0 || f.connections <= 0:
+		return diag.Usagef("--header-timeout and --max-connections must be above 0")
 	case f.schema:
 		text, err := rules.Schema()
 		if err == nil {
@@ -95,7 +108,7 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		return diag.Usagef("--listen needs a server that speaks HTTP, not a command").
 			WithHint("--to http://127.0.0.1:9001/mcp")
 	}
-	o := proxy.Options{Now: a.Now}
+	o := proxy.Options{Now: a.Now, Log: listen.NewLogger(a.Err, f.logLevel)}
 	var err error
 	var text []byte
 	if f.faults != "" {
@@ -147,7 +160,7 @@ func (a *app) carry(ctx context.Context, p *proxy.Proxy, f *proxyFlags, command 
 	if err != nil {
 		return err
 	}
-	return a.listen(ctx, f.listen, target.Path, f.to, handler)
+	return a.listen(ctx, f, target.Path, f.to, p.Watched(handler, target.Path, target, version()))
 }
 
 // replay answers from a record.
@@ -168,35 +181,26 @@ func (a *app) replay(ctx context.Context, p *proxy.Proxy, f *proxyFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.listen(ctx, f.listen, replayPath, f.replay, handler)
+	return a.listen(ctx, f, replayPath, f.replay, p.Watched(handler, replayPath, nil, version()))
 }
 
 // replayPath is where a record is served over HTTP.
 const replayPath = "/mcp"
 
 // listen serves over HTTP until the user interrupts. It then closes open streams after a moment.
-func (a *app) listen(ctx context.Context, address, path, to string, handler http.Handler) error {
-	listener, err := net.Listen("tcp", address)
+func (a *app) listen(ctx context.Context, f *proxyFlags, path, to string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return diag.Usagef("--listen: %v", err)
 	}
 	// A closed stream is no error.
 	_, _ = fmt.Fprintf(a.Err, "http://%s%s forwards to %s; interrupt to end\n", listener.Addr(), path, to)
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		drain, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-		defer cancel()
-		if server.Shutdown(drain) != nil {
-			_ = server.Close() // closes open streams
-		}
-	})
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	server := listen.Server{Handler: handler, Connections: f.connections, HeaderTime: f.headerTime}
+	_, cancel, err := server.Serve(ctx, listener)
+	cancel()
+	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	<-stopped
 	return nil
 }
 

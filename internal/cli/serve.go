@@ -20,6 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -104,11 +105,11 @@ func (a *app) serveCommand() *cobra.Command {
 	f.IntVar(&o.limits.Episodes, "max-episodes", d.Episodes, "open episodes at a time")
 	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "time without an action after which an episode ends as silent")
 	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "time for which an ended episode can still be read")
-	f.IntVar(&o.clients, "max-connections", server.DefaultConnections, "connections at a time")
-	f.DurationVar(&o.headerTime, "header-timeout", server.DefaultHeaderTime,
+	f.IntVar(&o.clients, "max-connections", listen.DefaultConnections, "connections at a time")
+	f.DurationVar(&o.headerTime, "header-timeout", listen.DefaultHeaderTime,
 		"longest time in which a client sends the header of a request")
 	f.StringVar(&o.logLevel, "log-level", "error", "log requests as JSON on the error stream, with the ids of requests "+
-		"and episodes: "+strings.Join(server.LogLevels(), ", "))
+		"and episodes: "+strings.Join(listen.LogLevels(), ", "))
 	f.StringVar(&o.listing, "listing", "", "how tools are listed over --mcp "+mcpStdio+": loose leaves the schemas of "+
 		"arguments out and adds call_tool, for clients that check arguments against their first listing")
 	f.Int64Var(&o.maxBody, "max-body", server.DefaultMaxBody, "longest body of a request, in bytes")
@@ -136,8 +137,8 @@ func (o *serveOptions) check() error {
 		return diag.Unknown("listing", o.listing, []string{"loose"})
 	case o.listing != "" && o.mcp == "":
 		return diag.Usagef("--listing goes with --mcp %s", mcpStdio).WithHint("over HTTP, /mcp?instance=ID&listing=loose")
-	case !slices.Contains(server.LogLevels(), o.logLevel):
-		return diag.Unknown("log level", o.logLevel, server.LogLevels())
+	case !slices.Contains(listen.LogLevels(), o.logLevel):
+		return diag.Unknown("log level", o.logLevel, listen.LogLevels())
 	case o.maxDelay < 0:
 		return diag.Usagef("--max-delay %s is negative", o.maxDelay)
 	}
@@ -225,10 +226,8 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		if options, err = o.options(listener.Addr(), token); err != nil {
 			return err
 		}
-		options.Log = server.NewLog(a.Err, o.logLevel)
-		if info, ok := debug.ReadBuildInfo(); ok {
-			options.Version = newVersionInfo(info).Version
-		}
+		options.Log = listen.NewLogger(a.Err, o.logLevel)
+		options.Version = version()
 	} else if !slices.ContainsFunc(s.Instances, func(in *suite.Instance) bool { return in.ID == o.instance }) {
 		return diag.Usagef("the suite has no instance %q", o.instance).WithHint("instances.jsonl in the suite lists them")
 	}

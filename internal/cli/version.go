@@ -35,6 +35,12 @@ func newVersionInfo(info *debug.BuildInfo) versionInfo {
 	return v
 }
 
+// version is the version of the program.
+func version() string {
+	info, _ := debug.ReadBuildInfo()
+	return newVersionInfo(info).Version
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -20,6 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -101,7 +102,7 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
 	go func() {
-		b.served <- server.Serve(serving, listener, core, handler, server.DefaultConnections, server.DefaultHeaderTime)
+		b.served <- server.Serve(serving, listener, core, handler, listen.DefaultConnections, listen.DefaultHeaderTime)
 	}()
 	return b, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/seatrial/seatrial/internal/condition/fault"
 	"io"
 	"mime"
 	"net/http"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
 )
 
 const (
@@ -29,6 +30,7 @@ type bridge struct {
 	target *url.URL
 	wire   http.RoundTripper
 	limit  int
+	failed func(m *message, why string)
 	ctx    context.Context // for all requests to the server
 	cancel context.CancelFunc
 
@@ -53,7 +55,7 @@ func (p *Proxy) Bridge(ctx context.Context, target *url.URL, in io.Reader, out i
 	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, MaxIdleConnsPerHost: maxPosts,
 		ForceAttemptHTTP2: true}
 	defer wire.CloseIdleConnections()
-	b := &bridge{target: target, wire: wire, limit: p.limit, incoming: make(chan []byte), slots: make(chan struct{},
+	b := &bridge{target: target, wire: wire, limit: p.limit, failed: p.failed, incoming: make(chan []byte), slots: make(chan struct{},
 		maxPosts),
 		tools: map[string][]mirrored{}}
 	b.ctx, b.cancel = context.WithCancel(ctx)
@@ -251,6 +253,7 @@ func (b *bridge) post(body io.Reader, m *message) {
 // fail answers a request that got no reply.
 func (b *bridge) fail(m *message, why string) {
 	if m.isRequest() && b.ctx.Err() == nil {
+		b.failed(m, why)
 		b.emit(errorMessage(m.id, codeServer, why, nil))
 	}
 }

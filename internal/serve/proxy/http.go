@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 )
 
@@ -182,6 +183,7 @@ func (g *gateway) ask(w http.ResponseWriter, r *http.Request, body io.Reader, le
 	response, err := g.wire.RoundTrip(g.request(r, body, length))
 	if err != nil {
 		if r.Context().Err() == nil {
+			listen.Failed(w, err.Error())
 			http.Error(w, "The server behind the proxy does not answer: "+err.Error(), http.StatusBadGateway)
 		}
 		return nil
@@ -230,6 +232,7 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := g.session(r, body)
+	g.p.describe(w, s, body)
 	if len(body) > g.p.limit {
 		s.t.Add(&record.Line{Session: s.number, From: "client", Unread: len(body)})
 		g.pass(w, r, io.MultiReader(bytes.NewReader(body), r.Body))
@@ -415,6 +418,7 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := g.session(r, nil)
+	g.p.describe(w, s, nil)
 	e := newEvents(w)
 	e.flush()
 	s.listen(e)

@@ -8,6 +8,7 @@ package proxy
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Options struct {
 	Record io.Writer        // JSON Lines; nil for no record
 	Now    func() time.Time // for the times of the record only
 	Limit  int              // bytes of a message; 0 for DefaultLimit
+	Log    *slog.Logger     // of requests and of failures of the server; nil for none
 }
 
 // Proxy is one run of a proxy. It numbers its sessions in the order in which they begin.
@@ -35,6 +37,8 @@ type Proxy struct {
 	f     *rules.File
 	t     *record.Trace
 	limit int
+	log   *slog.Logger
+	now   func() time.Time
 
 	mu       sync.Mutex
 	sessions int
@@ -42,7 +46,8 @@ type Proxy struct {
 
 // New returns a proxy.
 func New(o Options) *Proxy {
-	p := &Proxy{f: o.Faults, t: record.NewTrace(o.Record, o.Now), limit: o.Limit}
+	p := &Proxy{f: o.Faults, t: record.NewTrace(o.Record, o.Now), limit: o.Limit, log: o.Log,
+		now: o.Now}
 	if p.f == nil {
 		p.f = &rules.File{}
 	}

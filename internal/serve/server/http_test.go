@@ -21,6 +21,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -617,7 +618,7 @@ func TestServing(t *testing.T) {
 	served := make(chan error, 1)
 	const connections = 8
 	go func() {
-		served <- server.Serve(ctx, l, core, server.NewHandler(core, server.Options{}), connections, server.DefaultHeaderTime)
+		served <- server.Serve(ctx, l, core, server.NewHandler(core, server.Options{}), connections, listen.DefaultHeaderTime)
 	}()
 	s := &site{tb: t, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{}}}
 	var slow []net.Conn

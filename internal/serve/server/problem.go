@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -92,8 +93,9 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	if p.Title == "" {
 		p.Title = http.StatusText(p.Status)
 	}
-	if seen, ok := w.(*statusWriter); ok {
-		seen.code = p.Code
+	listen.Code(w, p.Code)
+	if p.Code == codeInternal { // other codes from 500 on are faults that were injected
+		listen.Failed(w, p.Detail)
 	}
 	text, err := json.Marshal(p)
 	if err != nil { // it contains only texts and numbers

@@ -1,68 +1,63 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"io"
+	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// headerRequest is the header with the id of a request, in answers and in the log. A client's own id is kept.
-const headerRequest = "X-Request-Id"
+// answerTime is how long a request may take until it is answered and read.
+const answerTime = 3 * time.Minute
 
-// logLevels are the levels of the log of requests, beside none.
-var logLevels = []struct {
-	name  string
-	level slog.Level
-}{{"error", slog.LevelError}, {"warn", slog.LevelWarn}, {"debug", slog.LevelDebug}}
-
-// LogLevels lists the names of the levels of the log of requests.
-func LogLevels() []string {
-	names := []string{"none"}
-	for _, l := range logLevels {
-		names = append(names, l.name)
+// Serve serves a core on a listener until ctx is done, and closes the core: what is under way comes to its end within
+// bounds, every open episode is kept as interrupted. At most that many connections are open; those that wait for
+// nothing give way first. The error is that of the listener or of the store.
+func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, connections int,
+	header time.Duration) error {
+	s := listen.Server{
+		Handler: h, Connections: connections, HeaderTime: header, AnswerTime: answerTime, Drain: core.Drain,
+		Tick: func() error {
+			core.Sweep()
+			return core.Err()
+		},
 	}
-	return names
+	within, cancel, err := s.Serve(ctx, l)
+	defer cancel()
+	return errors.Join(err, core.Close(within))
 }
 
-// NewLog makes the log of requests at a level; nil for none.
-func NewLog(w io.Writer, level string) *slog.Logger {
-	for _, l := range logLevels {
-		if l.name == level {
-			return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l.level}))
-		}
-	}
-	return nil
-}
+// sweepEvery is how often episodes are looked at whose time may be over.
+const sweepEvery = time.Second
 
-// serveHealth says whether the process runs, whether it takes episodes, and which version it is. None of it needs a
-// token.
-func (a *api) serveHealth(mux *http.ServeMux) {
-	say := func(w http.ResponseWriter, status int, v any) {
-		text, err := task.Marshal(v)
-		if err != nil { // it contains only texts and numbers
-			status, text = http.StatusInternalServerError, []byte(`{}`)
-		}
-		w.Header()[headerType] = typeJSON
-		send(w, status, text)
-	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusOK, map[string]string{"status": "ok"})
-	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if reason := a.core.unready(); reason != "" {
-			say(w, http.StatusServiceUnavailable, map[string]string{"status": reason})
+// Run sweeps until ctx is done, for servers other than [Serve].
+func (s *Episodes) Run(ctx context.Context) {
+	ticks := time.NewTicker(sweepEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			s.Sweep()
+		case <-ctx.Done():
 			return
 		}
-		say(w, http.StatusOK, map[string]string{"status": "ready"})
-	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusOK, map[string]string{"version": a.options.Version, "suite": a.core.config.Suite.Manifest.Digest})
-	})
+	}
+}
+
+// serveHealth says whether the process runs, whether it takes episodes, and which version it is.
+func (a *api) serveHealth(mux *http.ServeMux) {
+	h := listen.Health{
+		Unready: a.core.unready,
+		Version: map[string]string{"version": a.options.Version, "suite": a.core.config.Suite.Manifest.Digest},
+	}
+	h.Register(mux)
 }
 
 // unready says why no episode can begin, "" if one can.
@@ -82,83 +77,37 @@ func (s *Episodes) unready() string {
 	}
 }
 
-// logged writes a line of JSON for each request, if the log takes it: failures of the server as errors, refused
-// requests and failed calls as warnings, all others at the level debug.
+// logged logs the requests of a handler.
 func (a *api) logged(next http.Handler) http.Handler {
-	log := a.options.Log
-	if log == nil {
+	if a.options.Log == nil {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(headerRequest)
-		if id == "" || len(id) > maxName || strings.ContainsFunc(id, func(c rune) bool { return c < ' ' || c > '~' }) {
-			id = task.Hash(uint64(a.requests.Add(1)), "request", string(a.core.config.Secret))[:16]
-		}
-		w.Header().Set(headerRequest, id)
-		seen := &statusWriter{ResponseWriter: w}
-		begin := a.core.now()
+	l := listen.Log{
+		Logger: a.options.Log, Now: a.core.now,
+		NewID: func() string {
+			return task.Hash(uint64(a.requests.Add(1)), "request", string(a.core.config.Secret))[:16]
+		},
+	}
+	return l.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			level := slog.LevelDebug
-			switch {
-			case seen.code == codeInternal: // other codes from 500 on are faults that were injected
-				level = slog.LevelError
-			case seen.status >= 400:
-				level = slog.LevelWarn
+			if e := a.addressed(r, w.Header()); e != nil {
+				listen.Note(w, slog.String("episode", e.ID()), slog.String("instance", e.instance.ID))
 			}
-			attributes := []slog.Attr{
-				slog.String("request", id), slog.String("method", r.Method), slog.String("path", r.URL.Path),
-				slog.Int("status", seen.status), slog.String("code", seen.code), slog.Duration("took", a.core.now().Sub(begin)),
-			}
-			if e := a.addressed(r); e != nil {
-				attributes = append(attributes, slog.String("episode", e.ID()), slog.String("instance", e.instance.ID))
-			}
-			log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attributes...)
 		}()
-		next.ServeHTTP(seen, r)
-	})
+		next.ServeHTTP(w, r)
+	}))
 }
 
-// addressed returns the episode of a request, by its address or its session.
-func (a *api) addressed(r *http.Request) *Episode {
-	if rest, found := strings.CutPrefix(r.URL.Path, "/v1/episodes/"); found {
+// addressed returns the episode of a request, by its address or its session, which may have begun with it.
+func (a *api) addressed(r *http.Request, answer http.Header) *Episode {
+	if rest, found := strings.CutPrefix(r.URL.Path, episodesPath); found {
 		handle, _, _ := strings.Cut(rest, "/")
 		return a.core.Get(handle)
 	}
 	a.desks.mu.Lock()
 	defer a.desks.mu.Unlock()
-	if h := a.desks.sessions[r.Header.Get(headerSession)]; h != nil {
+	if h := a.desks.sessions[cmp.Or(r.Header.Get(headerSession), answer.Get(headerSession))]; h != nil {
 		return h.episode
 	}
 	return nil
-}
-
-// statusWriter remembers the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-	code   string // of a problem
-}
-
-// WriteHeader is that of [http.ResponseWriter].
-func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write is that of [http.ResponseWriter].
-func (w *statusWriter) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap is for [http.ResponseController].
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// SetWriteDeadline is for answers to clients that read slowly.
-func (w *statusWriter) SetWriteDeadline(at time.Time) error {
-	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(at)
 }
