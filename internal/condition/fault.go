@@ -9,7 +9,6 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/condition/fault/conflict"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Fault is what a user asks for: a kind, and how many failpoints an instance gets (the term of ToolBench-X §3 for the
@@ -201,23 +200,12 @@ func decodeFaults(conditions []Condition, in fault.Input) ([]fault.Fault, error)
 // Faults makes the steps of the faults among conditions, in the order in which they apply, and the tools that they add
 // to the toolkit, in the order in which they are shown after its own. An error is Seatrial's own failure: parameters
 // that [Place] cannot have written, or a missing tool.
-func Faults(conditions []Condition, in fault.Input) ([]fault.Step, []*task.Tool, error) {
+func Faults(conditions []Condition, in fault.Input) (*fault.Made, error) {
 	faults, err := decodeFaults(conditions, in)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return fault.Assemble(in, faults)
-}
-
-// Struck lists the tools on which the faults among conditions act, in the order of the conditions.
-func Struck(conditions []Condition) []string {
-	var tools []string
-	for _, c := range conditions {
-		if f, err := c.decodeFault(); err == nil && f != nil {
-			tools = append(tools, f.Common().Tool)
-		}
-	}
-	return tools
 }
 
 // StrikesFirst lists the candidate tools of an adaptive fault, in their order; the fault strikes the one that is called

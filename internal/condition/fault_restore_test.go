@@ -434,6 +434,7 @@ func TestConflictEvidence(t *testing.T) {
 				}
 				steps, tools := stepsOf(t, conditions, in)
 				var sources []read
+				tools = slices.DeleteFunc(tools, func(tool *task.Tool) bool { return !strings.HasPrefix(tool.Name, "ships_") })
 				for _, tool := range append([]*task.Tool{in.Tools[0]}, tools...) {
 					p, decision := steps[0].(fault.ResultStep).ChangeResult(&fault.Call{Tool: tool, Label: "call_1", Attempt: 1},
 						right)

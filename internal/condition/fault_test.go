@@ -109,11 +109,11 @@ func placed(tb testing.TB, f Fault, variant string) ([]Condition, fault.PlaceInp
 
 func stepsOf(tb testing.TB, conditions []Condition, in fault.PlaceInput) ([]fault.Step, []*task.Tool) {
 	tb.Helper()
-	steps, tools, err := Faults(conditions, fault.Input{Task: in.Task, Tools: in.Tools})
+	made, err := Faults(conditions, fault.Input{Task: in.Task, Tools: in.Tools, Seed: in.Seed})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return steps, tools
+	return made.Steps, made.Tools
 }
 
 // TestPlace places every variant of every kind, twice, and reads what was written.
@@ -348,7 +348,7 @@ func TestFaultCatalogue(t *testing.T) {
 			e.fault.Points() < 1 || e.fault.Points() > fault.MaxPoints {
 			t.Errorf("%s: %+v", kind, s)
 		}
-		if (s.Hazard == fault.HazardConflict) != (s.Mirror != "") {
+		if s.Hazard == fault.HazardConflict && s.Mirror == "" || s.Mirror != "" && s.Companions == "" {
 			t.Errorf("%s: hazard %s, mirror %q", kind, s.Hazard, s.Mirror)
 		}
 		parameters := json.RawMessage(`{}`)
@@ -407,7 +407,7 @@ func TestFaultsOrder(t *testing.T) {
 		return strings.Join(parts, " ")
 	}
 	want := "exec.timeout spec.param-renamed call.coerced-argument conflict.stale spec.unit out.truncated out.truncated exec.slow get_info " +
-		"ships_strict next_page get_info"
+		"ships_strict ids_strict by_ids_strict storms_strict next_page get_info"
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		r.Shuffle(len(conditions), func(i, j int) { conditions[i], conditions[j] = conditions[j], conditions[i] })
@@ -434,7 +434,7 @@ func TestFaultsRefuse(t *testing.T) {
 		{Name: "call.dropped-argument", Parameters: json.RawMessage(`{"tool":"none","argument":"a","strict":"b"}`)},
 		{Name: "call.dropped-argument", Parameters: json.RawMessage(`{"tool":"ids","argument":"port","strict":"ships"}`)},
 	} {
-		if _, _, err := Faults([]Condition{c}, fault.Input{Task: in.Task, Tools: in.Tools}); err == nil {
+		if _, err := Faults([]Condition{c}, fault.Input{Task: in.Task, Tools: in.Tools}); err == nil {
 			t.Errorf("%s %s gives steps", c.Name, c.Parameters)
 		}
 	}
@@ -660,12 +660,12 @@ func FuzzFaults(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, parameters string) {
 		in := seaTask()
 		c := Condition{Name: kinds[int(kind)%len(kinds)], Parameters: json.RawMessage(parameters)}
-		steps, tools, err := Faults([]Condition{c}, fault.Input{Task: in.Task, Tools: in.Tools})
+		made, err := Faults([]Condition{c}, fault.Input{Task: in.Task, Tools: in.Tools})
 		if err != nil {
 			return
 		}
-		for _, call := range someCalls(in, tools) {
-			for _, s := range steps {
+		for _, call := range someCalls(in, made.Tools) {
+			for _, s := range made.Steps {
 				act(s, call)
 			}
 		}

@@ -93,11 +93,3 @@ func TestPathsThatAreShown(t *testing.T) {
 		t.Errorf("%d ways with all tools and %d with some, of %d plans and a path", all, some, len(in.Task.Plans))
 	}
 }
-
-// TestStruck lists the tools on which conditions of the environment act.
-func TestStruck(t *testing.T) {
-	list := []Condition{{Name: NameOpenWorld}, {Name: "exec.timeout", Parameters: []byte(`{"tool":"x","times":1}`)}}
-	if got := strings.Join(Struck(list), " "); got != "x" {
-		t.Errorf("%q", got)
-	}
-}

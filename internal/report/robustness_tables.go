@@ -164,9 +164,8 @@ func harmlessTable(title string, list []Harmless, by ...string) *table.Table {
 			table.Part("false alarms", "alarmed", 0, WhyNoEpisode, func(h row) (int, int) { return h.Alarmed, h.Valid }),
 		}, dataColumns[row]()).WithNotes(append([]string{
 		"false alarms: the agent repeated a call that had gone through, took another way though all was well, or declined. " +
-			"control: the tools that a fault adds, without the fault. look-alike: harmless noise. mirror: a conflict in " +
-			"which the " +
-			"source that the plan does not use is wrong. noise shown: episodes in which noise, or the wrong source, appeared.",
+			"control: the tools that a fault adds, without the fault. look-alike: harmless noise. mirror: a tool that " +
+			"the plan does not use is wrong. noise shown: episodes in which noise, or the wrong tool, appeared.",
 		pairNote, testNote}, notes...)...)
 }
 

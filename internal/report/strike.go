@@ -25,7 +25,7 @@ const (
 	PartClean     = "clean"      // no condition of the environment
 	PartControl   = "control"    // the tools that a fault adds, and nothing goes wrong
 	PartFault     = "fault"      // a fault that can be survived
-	PartMirror    = "mirror"     // a conflict in which the source that the plan does not use is wrong
+	PartMirror    = "mirror"     // a tool that the plan does not use is wrong
 	PartLookalike = "look-alike" // harmless noise
 	PartHopeless  = "hopeless"   // declining is right
 	partOther     = "other"      // conditions of the request or the toolkit alone

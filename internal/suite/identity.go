@@ -25,7 +25,7 @@ type Specification struct {
 const (
 	UnderFault     = "fault"
 	UnderLookalike = "lookalike" // looks like the fault and is harmless
-	UnderMirror    = "mirror"    // of a conflict: the other source is wrong
+	UnderMirror    = "mirror"    // a tool that the plan does not use is wrong
 	UnderControl   = "control"   // of faults that add tools: the tools without the fault
 	UnderHopeless  = "hopeless"  // nothing survives it
 	UnderComplete  = "complete"  // of replace-tool: the toolkit with the right tools

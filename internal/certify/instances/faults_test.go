@@ -106,7 +106,7 @@ func TestFaulted(t *testing.T) {
 			t.Errorf("%s has the role %s, want %s", id, in.Role, want)
 		}
 		task := s.Index()[in.Task]
-		if _, _, err := condition.Faults(in.Conditions, fault.Input{Task: task,
+		if _, err := condition.Faults(in.Conditions, fault.Input{Task: task,
 			Tools: s.Toolkit(in, task)}); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}

@@ -136,19 +136,19 @@ func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Con
 			}
 		}
 	}
-	steps, companions, err := condition.Faults(faults, fault.Input{Task: s.task, Tools: s.tools})
+	made, err := condition.Faults(faults, fault.Input{Task: s.task, Tools: s.tools})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	named := map[string]bool{} // names that the conditions add
-	for _, t := range companions {
+	for _, t := range made.Tools {
 		learn(named, t)
 	}
 	for _, t := range s.tools {
 		if !hit[t.Name] {
 			continue
 		}
-		for _, step := range steps {
+		for _, step := range made.Steps {
 			if specific, ok := step.(fault.SpecificationStep); ok {
 				t = specific.Specify(t)
 			}

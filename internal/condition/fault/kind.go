@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 const (
 	VariantFault     = ""          // the fault itself
 	VariantLookalike = "lookalike" // harmless noise that looks like it
-	VariantMirror    = "mirror"    // of a conflict: the source that the plan does not use is wrong
+	VariantMirror    = "mirror"    // a tool that the plan does not use is wrong
 	// VariantControl is the clean arm of a kind that changes the toolkit: its tools exist, and nothing goes wrong.
 	VariantControl = "control"
 )
@@ -58,7 +59,7 @@ type Survival struct {
 	By         string // how an agent survives it
 	Parameters string // the parameters, by their names in JSON
 	Lookalike  string // what the look-alike does
-	Mirror     string // of a conflict: what its mirror does
+	Mirror     string // what the mirror does
 	Companions string // the tools that it adds
 	Hopeless   bool   // an agent cannot survive it: declining is right
 	Harmless   bool   // every variant is a look-alike
@@ -125,6 +126,12 @@ type (
 	companioned interface {
 		Companions(in Input, m *Made) error
 	}
+	// replicated adds tools that resemble its own tool, in every variant. Other tools of the toolkit get such replicas
+	// too, so that replicas do not reveal which tool matters.
+	replicated interface {
+		// Replicas returns the replicas of a tool; nil for none.
+		Replicas(t *task.Tool) []*task.Tool
+	}
 	// prepared gets ready before it is added as a step.
 	prepared interface{ Prepare(m *Made) }
 	// doubled has a look-alike of other steps than itself.
@@ -182,7 +189,8 @@ func (k *Kind) Bind(f Fault) error {
 // Input is what steps are made from.
 type Input struct {
 	Task  *task.Task
-	Tools []*task.Tool // that the agent is shown
+	Tools []*task.Tool // that the agent is shown, or can find
+	Seed  uint64       // of the instance
 }
 
 // Tool returns a tool by its name, or nil.
@@ -199,6 +207,8 @@ func (in *Input) Tool(name string) *task.Tool {
 type Made struct {
 	Steps []Step
 	Tools []*task.Tool
+	// Bases are the tools that replicas resemble, by the replica.
+	Bases map[string]string
 	// spent counts, by tool, the attempts that fail because of the faults so far, for an agent that does at once what
 	// the errors ask for. Failures that pass come one after the other, so that none hides another.
 	spent map[string]int
@@ -223,14 +233,75 @@ func (m *Made) Companion(t *task.Tool) bool {
 	return true
 }
 
+// fewReplicated is the size of toolkits in which every tool gets replicas.
+const fewReplicated = 24
+
+// replicate adds the replicas for all faults of one kind, when it reaches the first of them: of the tools that they
+// strike, and of others that the seed draws, so that half of a toolkit has replicas, and all of a small one.
+func (m *Made) replicate(in Input, faults []Fault, at int) error {
+	own, first := map[string]replicated{}, faults[at].Common().kind
+	for i, f := range faults {
+		r, ok := f.(replicated)
+		if t := f.Common(); ok && t.kind == first {
+			if i < at {
+				return nil
+			}
+			own[t.Tool] = r
+		}
+	}
+	for name, r := range own {
+		switch t := in.Tool(name); {
+		case t == nil:
+			return ErrNoTool(name)
+		case r.Replicas(t) == nil:
+			delete(own, name)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	rank := map[string]string{}
+	var drawn []string
+	for _, t := range in.Tools {
+		if t.Body == nil || t.Body.Engine != task.EngineSQLite && t.Body.Engine != task.EngineRelation {
+			continue
+		}
+		drawn = append(drawn, t.Name)
+		if rank[t.Name] = ""; own[t.Name] == nil {
+			rank[t.Name] = task.Hash(in.Seed, "replica", first.Name, in.Task.ID, t.Name)
+		}
+	}
+	slices.SortFunc(drawn, func(x, y string) int { return cmp.Compare(rank[x], rank[y]) })
+	drawn = drawn[:min(len(drawn), max(len(own), (len(in.Tools)+1)/2, fewReplicated))]
+	for _, t := range in.Tools {
+		if !slices.Contains(drawn, t.Name) {
+			continue
+		}
+		r, struck := own[t.Name]
+		if !struck {
+			r = faults[at].(replicated)
+		}
+		for _, replica := range r.Replicas(t) {
+			if (struck || in.Tool(replica.Name) == nil) && m.Companion(replica) {
+				m.Bases[replica.Name] = t.Name
+			}
+		}
+	}
+	return nil
+}
+
 // Assemble makes the steps of faults, in their order, and the tools that they add to the toolkit, in the order in which
 // they are shown after its own.
-func Assemble(in Input, faults []Fault) ([]Step, []*task.Tool, error) {
-	m := &Made{spent: map[string]int{}}
+func Assemble(in Input, faults []Fault) (*Made, error) {
+	m := &Made{Bases: map[string]string{}, spent: map[string]int{}}
 	info := false
-	for _, f := range faults {
-		if err := m.assemble(in, f); err != nil {
-			return nil, nil, fmt.Errorf("task %s: condition %s: %w", in.Task.ID, f.Common().Name(), err)
+	for i, f := range faults {
+		err := m.replicate(in, faults, i)
+		if err == nil {
+			err = m.assemble(in, f)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("task %s: condition %s: %w", in.Task.ID, f.Common().Name(), err)
 		}
 		info = info || f.Common().kind.Info
 	}
@@ -239,10 +310,10 @@ func Assemble(in Input, faults []Fault) ([]Step, []*task.Tool, error) {
 	}
 	for _, t := range m.Tools {
 		if in.Tool(t.Name) != nil {
-			return nil, nil, fmt.Errorf("task %s: a condition adds the tool %q, which exists already", in.Task.ID, t.Name)
+			return nil, fmt.Errorf("task %s: a condition adds the tool %q, which exists already", in.Task.ID, t.Name)
 		}
 	}
-	return m.Steps, m.Tools, nil
+	return m, nil
 }
 
 func (m *Made) assemble(in Input, f Fault) error {

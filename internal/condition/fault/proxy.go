@@ -75,7 +75,7 @@ func (k *Kind) ProxySteps(s Settings, variant string) ([]Step, []*task.Tool) {
 	f := k.Proxy.Make(s)
 	t := f.Common()
 	t.Tool, t.Variant, t.kind = ProxyTool, variant, k
-	m := &Made{spent: map[string]int{}}
+	m := &Made{Bases: map[string]string{}, spent: map[string]int{}}
 	in := Input{Task: &task.Task{}, Tools: []*task.Tool{{Name: ProxyTool, Parameters: &task.Schema{}}}}
 	if err := m.assemble(in, f); err != nil {
 		return nil, nil // impossible: the tool exists

@@ -89,10 +89,9 @@ type Companion interface {
 	Answer(c *Call, whole func(label string) (tool string, p Payload, ok bool)) (Payload, *task.ToolError, *Decision)
 }
 
-// SpecificationStep changes the specifications of tools.
+// SpecificationStep changes the specifications of tools. The agent's first view never shows the change: it would reveal
+// the condition before the first call.
 type SpecificationStep interface {
 	// Specify returns a tool's current specification, as a fresh listing shows it, and t itself if nothing has changed.
 	Specify(t *task.Tool) *task.Tool
-	// Documented reports whether the agent is shown the changed specification from the start.
-	Documented() bool
 }

@@ -222,7 +222,7 @@ func (e *Environment) View() *task.View {
 	view := &task.View{
 		Messages: e.config.Messages,
 		Evidence: e.config.Evidence,
-		Tools:    e.specifications(fault.SpecificationStep.Documented),
+		Tools:    e.listed(),
 		Budget:   e.config.Budget,
 	}
 	for _, s := range e.config.Starts {
@@ -245,23 +245,13 @@ func (e *Environment) View() *task.View {
 func (e *Environment) Specifications() []*task.Tool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.specifications(func(fault.SpecificationStep) bool { return true })
-}
-
-// specifications lists the tools with the changes of some steps.
-func (e *Environment) specifications(which func(fault.SpecificationStep) bool) []*task.Tool {
 	tools := e.listed()
-	cloned := false
-	for _, s := range e.stages.specific {
-		if !which(s.step) {
-			continue
-		}
-		if !cloned {
-			tools, cloned = slices.Clone(tools), true
-		}
-		for i, t := range tools {
-			tools[i] = s.step.Specify(t)
-		}
+	if len(e.stages.specific) == 0 {
+		return tools
+	}
+	tools = slices.Clone(tools)
+	for i, t := range tools {
+		tools[i] = e.specified(t)
 	}
 	return tools
 }

@@ -37,14 +37,14 @@ func underFaults(tb testing.TB, faults []string, world environment.World) enviro
 	for _, t := range tools {
 		t.Parameters = &task.Schema{Types: []string{"object"}}
 	}
-	steps, companions, err := condition.Faults(readFaults(tb, strings.Join(faults, "\n")), fault.Input{
+	made, err := condition.Faults(readFaults(tb, strings.Join(faults, "\n")), fault.Input{
 		Task: &task.Task{ID: "staff", Style: task.StyleFunc}, Tools: tools,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return environment.Config{
-		Toolkit: newToolkit(tb, tools), Companions: newToolkit(tb, companions), World: world, Steps: steps,
+		Toolkit: newToolkit(tb, tools), Companions: newToolkit(tb, made.Tools), World: world, Steps: made.Steps,
 	}
 }
 
@@ -118,14 +118,14 @@ INSERT INTO city VALUES ('Aarhus', 91.5, 'Denmark'), ('Bergen', 464.75, 'Norway'
 		{Name: "city_country", Expression: "t1.country", Table: "city", Column: "country", Type: "text"},
 	}}
 	tools := relation.Tools(task.StyleSlot, relation.ProfileExtended)
-	steps, companions, err := condition.Faults(readFaults(tb, kind), fault.Input{
+	made, err := condition.Faults(readFaults(tb, kind), fault.Input{
 		Task: &task.Task{ID: "cities", Style: task.StyleSlot}, Tools: tools,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return newEnvironment(tb, environment.Config{
-		Toolkit: newToolkit(tb, tools), Companions: newToolkit(tb, companions), World: world, Steps: steps, Hint: hint,
+		Toolkit: newToolkit(tb, tools), Companions: newToolkit(tb, made.Tools), World: world, Steps: made.Steps, Hint: hint,
 		Starts: []environment.Start{{Label: "starting_table", Handle: relation.Open(source),
 			Table: relation.Describe("starting_table", source)}},
 	})
@@ -146,7 +146,7 @@ func TestFaultsOnHandles(t *testing.T) {
 			[]string{filter, rows, strings.Replace(filter, "filter_data", "filter_data_strict", 1)},
 			`{"handle":"$call_1$","applied_arguments":{"condition":"equal_to","data_source":"$starting_table$","key_name":"city_country","value":"norway"}}
 []
-{"handle":"$call_3$"}`,
+{"handle":"$call_3$","applied_arguments":{"condition":"equal_to","data_source":"$starting_table$","key_name":"city_country","value":"Norway"}}`,
 		},
 		{
 			`exec.timeout {"tool":"filter_data","times":1}`,

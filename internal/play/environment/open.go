@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -31,8 +30,9 @@ type Finder interface {
 type Open struct {
 	Toolkit *Toolkit // all that can be found and called
 	Finder  Finder
-	// Struck are the tools that the conditions act on. The tools that conditions add are shown as soon as one of them is.
-	Struck []string
+	// Bases are the tools that companions resemble, by the companion. A companion with a base is shown from when the
+	// base is shown or called; others are shown from the start.
+	Bases map[string]string
 }
 
 // openTools are the two tools, ready to be called.
@@ -113,17 +113,13 @@ func (e *Environment) listed() []*task.Tool {
 		return append(tools[:len(tools):len(tools)], e.config.Companions.Specifications()...)
 	}
 	tools = slices.Clone(tools)
-	accompanied := false
 	for _, name := range e.found {
 		tools = append(tools, open.Toolkit.find(name).shown)
-		accompanied = accompanied || slices.Contains(open.Struck, name)
 	}
-	accompanied = accompanied || slices.ContainsFunc(e.called, func(name string) bool {
-		return slices.Contains(open.Struck,
-			name)
-	})
-	if accompanied {
-		tools = append(tools, e.config.Companions.Specifications()...)
+	for _, t := range e.config.Companions.Specifications() {
+		if base := open.Bases[t.Name]; base == "" || e.isFound(base) || slices.Contains(e.called, base) {
+			tools = append(tools, t)
+		}
 	}
 	return tools
 }
@@ -181,8 +177,7 @@ func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, er
 		if t == nil {
 			return nil, fmt.Errorf("search: there is no tool %q", name)
 		}
-		said := e.specified(t.shown, fault.SpecificationStep.Documented)
-		list[i] = shown{said.Name, said.Description}
+		list[i] = shown{t.shown.Name, t.shown.Description}
 	}
 	c.found = names
 	if c.delivery.Content, err = task.Marshal(list); err == nil && len(list) == 0 {
@@ -205,7 +200,7 @@ func (e *Environment) document(c *call) (*task.ToolError, error) {
 	if e.config.Open.Toolkit.find(name) != nil {
 		c.found = []string{name}
 	}
-	said := e.specified(t.shown, func(fault.SpecificationStep) bool { return true })
+	said := e.specified(t.shown)
 	var err error
 	c.delivery.Content, err = task.Marshal(struct {
 		Name        string       `json:"name"`
@@ -216,12 +211,10 @@ func (e *Environment) document(c *call) (*task.ToolError, error) {
 	return nil, err
 }
 
-// specified returns the specification of a tool after the changes of some steps.
-func (e *Environment) specified(t *task.Tool, which func(fault.SpecificationStep) bool) *task.Tool {
+// specified returns the specification of a tool after the changes of all steps.
+func (e *Environment) specified(t *task.Tool) *task.Tool {
 	for _, s := range e.stages.specific {
-		if which(s.step) {
-			t = s.step.Specify(t)
-		}
+		t = s.step.Specify(t)
 	}
 	return t
 }

@@ -39,7 +39,7 @@ func query(name, database, statement string) *task.Tool {
 
 // openConfig is an open world of three tools on the ship's database, of which the toolkit of the task has two, and one
 // on the shore's.
-func openConfig(t *testing.T, struck ...string) environment.Config {
+func openConfig(t *testing.T) environment.Config {
 	t.Helper()
 	ship := openWorld(t, "CREATE TABLE crew (n INTEGER); INSERT INTO crew VALUES (7)")
 	shore := openWorld(t, "CREATE TABLE town (n INTEGER); INSERT INTO town VALUES (40)")
@@ -51,7 +51,7 @@ func openConfig(t *testing.T, struck ...string) environment.Config {
 		Header: transcript.Header{Instance: "i"}, Toolkit: newToolkit(t, tools[:2]), World: ship,
 		Neighbours: []environment.World{ship},
 		Open: &environment.Open{
-			Toolkit: newToolkit(t, tools), Finder: shelf(tools), Struck: struck,
+			Toolkit: newToolkit(t, tools), Finder: shelf(tools), Bases: map[string]string{"town_strict": "town_size"},
 		},
 		Database:  "ship",
 		Elsewhere: func(context.Context, string) (environment.World, error) { return shore, nil },
@@ -170,7 +170,7 @@ func TestOpenWorldMistakes(t *testing.T) {
 }
 
 // renamed is a condition that changes what is said of every tool, told to whoever asks anew.
-type renamed struct{ documented bool }
+type renamed struct{}
 
 func (renamed) Name() string { return "renamed" }
 
@@ -180,19 +180,17 @@ func (renamed) Specify(t *task.Tool) *task.Tool {
 	return &changed
 }
 
-func (r renamed) Documented() bool { return r.documented }
-
-// TestOpenWorldUnderConditions: get_info says what holds now; what conditions add is shown when a tool that they act on
-// is, but for their own get_info.
+// TestOpenWorldUnderConditions: get_info returns the current specification. A companion is shown from the start unless
+// it resembles a tool; then it is shown with that tool. The condition's own get_info is never shown.
 func TestOpenWorldUnderConditions(t *testing.T) {
-	config := openConfig(t, "town_size")
+	config := openConfig(t)
 	config.Steps = []fault.Step{renamed{}}
 	companion := func(name string) *task.Tool {
 		return &task.Tool{
 			Name: name, Parameters: &task.Schema{Types: []string{"object"}}, Body: &task.Body{Engine: task.EngineCompanion},
 		}
 	}
-	config.Companions = newToolkit(t, []*task.Tool{companion("renew"), companion("get_info")})
+	config.Companions = newToolkit(t, []*task.Tool{companion("renew"), companion("town_strict"), companion("get_info")})
 	e, err := environment.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -202,11 +200,11 @@ func TestOpenWorldUnderConditions(t *testing.T) {
 		"Changed.") {
 		t.Errorf("the search says %s, get_info %s", seen[0].Content, seen[1].Content)
 	}
-	if got := shownTools(e); strings.Contains(got, "renew") {
-		t.Errorf("it shows %s before a tool that is struck", got)
+	if got := shownTools(e); !strings.Contains(got, " renew") || strings.Contains(got, "town_strict") {
+		t.Errorf("it shows %s before a tool is found", got)
 	}
 	act(t, e, [2]string{"get_info", `{"tool_name":"town_size"}`})
-	if got := shownTools(e); !strings.HasSuffix(got, " town_size renew") || strings.Count(got, "get_info") != 1 {
+	if got := shownTools(e); !strings.HasSuffix(got, " town_size renew town_strict") || strings.Count(got, "get_info") != 1 {
 		t.Errorf("it shows %s", got)
 	}
 }

@@ -107,11 +107,11 @@ func (s *scenario) begin(d *datadriven.TestData) {
 	}
 	config.Toolkit, config.Unlisted = newToolkit(s.t, s.tools), newToolkit(s.t, s.unlisted)
 	task := &task.Task{ID: "task", Style: task.StyleFunc}
-	steps, companions, err := condition.Faults(s.faults, fault.Input{Task: task, Tools: s.tools})
+	made, err := condition.Faults(s.faults, fault.Input{Task: task, Tools: s.tools})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	config.Steps, config.Companions = append(config.Steps, steps...), newToolkit(s.t, companions)
+	config.Steps, config.Companions = append(config.Steps, made.Steps...), newToolkit(s.t, made.Tools)
 	s.env = newEnvironment(s.t, config)
 }
 

@@ -75,7 +75,7 @@ func (s *Stage) openFor(ctx context.Context, in *suite.Instance, t *task.Task) (
 			return nil, err
 		}
 	}
-	return &environment.Open{Toolkit: w.toolkit, Finder: f, Struck: condition.Struck(in.Conditions)}, nil
+	return &environment.Open{Toolkit: w.toolkit, Finder: f}, nil
 }
 
 // elsewhere returns the published database of a name, for tools of other databases than the episode's.

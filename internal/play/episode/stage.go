@@ -157,20 +157,35 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 		config.Settled = s.settledOf(t.Database)
 	}
 	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
-		var tools []*task.Tool
-		input := fault.Input{Task: t, Tools: config.Toolkit.Whole()}
-		config.Steps, tools, err = condition.Faults(in.Conditions, input)
-		if err == nil && len(tools) > 0 {
-			config.Companions, err = environment.NewToolkit(tools)
-		}
-		if err == nil {
-			config.Hint, err = advise(hint, in.Conditions, input)
-		}
-		if err != nil {
+		if err := s.accompany(&config, in, t, hint); err != nil {
 			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 		}
 	}
 	return environment.New(config)
+}
+
+// accompany adds the steps of an instance's faults, the tools that they add, and advice on them.
+func (s *Stage) accompany(config *environment.Config, in *suite.Instance, t *task.Task, hint string) error {
+	input := fault.Input{Task: t, Tools: config.Toolkit.Whole(), Seed: in.Seed}
+	var err error
+	if config.Hint, err = advise(hint, in.Conditions, input); err != nil {
+		return err
+	}
+	if config.Open != nil {
+		input.Tools = config.Open.Toolkit.Whole()
+	}
+	made, err := condition.Faults(in.Conditions, input)
+	if err != nil {
+		return err
+	}
+	config.Steps = made.Steps
+	if len(made.Tools) > 0 {
+		config.Companions, err = environment.NewToolkit(made.Tools)
+	}
+	if config.Open != nil {
+		config.Open.Bases = made.Bases
+	}
+	return err
 }
 
 // kindOf returns what a condition changes; "" for an unknown one.

@@ -12,8 +12,9 @@ import (
 )
 
 // alteration is the common part of the kinds in which middleware changes an argument on its way, so that the tool
-// answers another question. Every result echoes the arguments that were applied. The strict form of the tool, a
-// companion, takes arguments as they are given.
+// answers another question. The tool has a strict form, a companion, and each is served by middleware of its own. In the
+// fault that of the tool changes the argument, in the mirror that of the strict form. Every result of both echoes the
+// arguments that were applied.
 type alteration struct {
 	fault.Target
 	Argument string `json:"argument"`
@@ -25,16 +26,17 @@ const fieldApplied = "applied_arguments"
 // StrictSuffix ends the names of strict forms.
 const StrictSuffix = "_strict"
 
-// StrictDescription describes the strict form of a tool.
+// StrictDescription describes the strict form of a tool. It promises nothing, because no form is always right.
 func StrictDescription(tool, description string) string {
-	return "The strict form of `" + tool + "`: arguments reach it exactly as they are given. " + description
+	return "Does what `" + tool + "` does, in strict mode. " + description
 }
 
 // altering makes the row of a kind.
 func altering(k fault.Kind, p fault.Proxy) *fault.Kind {
 	k.Hazard = fault.HazardInvocation
-	k.Visible, k.By = "the result echoes the arguments that were applied", "calling the strict form, or another path"
-	k.Companions, k.Lookalike = "the strict form of the tool", "an echo of the arguments as they were given"
+	k.Visible, k.By = "the result echoes the arguments that were applied", "calling the other form, or another path"
+	k.Companions, k.Lookalike = "strict forms of the tool and of others", "an echo of the arguments as they were given"
+	k.Mirror = "the argument is changed on its way to the strict form"
 	k.Settles = "arguments"
 	p.Class = fault.ClassArguments
 	p.Settings = append([]fault.Setting{fault.SetArgument, fault.SetStrict}, p.Settings...)
@@ -88,32 +90,40 @@ func alterable(s *fault.Site, l fault.Literal) bool {
 	return s.Tool.Body.Engine != task.EngineRelation || l.Name == "value"
 }
 
-// Companions adds the strict form.
-func (f *alteration) Companions(in fault.Input, m *fault.Made) error {
-	t := in.Tool(f.Tool)
-	if t == nil {
-		return fault.ErrNoTool(f.Tool)
+// Replicas returns the strict form of a tool.
+func (f *alteration) Replicas(t *task.Tool) []*task.Tool {
+	name := t.Name + StrictSuffix
+	if t.Name == f.Tool {
+		name = f.Strict
 	}
-	m.Companion(fault.Replica(t, f.Strict, StrictDescription(f.Tool, t.Description)))
-	return nil
+	return []*task.Tool{fault.Replica(t, name, StrictDescription(t.Name, t.Description))}
 }
 
 // Double echoes the arguments as they were given.
-func (f *alteration) Double() []fault.Step { return []fault.Step{&echo{&f.Target}} }
+func (f *alteration) Double() []fault.Step { return []fault.Step{&echo{f}} }
 
-type echo struct{ *fault.Target }
+type echo struct{ *alteration }
 
 // Beside implements [fault.BesideStep].
 func (e *echo) Beside(c *fault.Call, arguments map[string]any) ([]fault.Field, *fault.Decision) {
-	if !e.Hits(c) {
+	fields, _ := e.alteration.Beside(c, arguments)
+	if fields == nil {
 		return nil, nil
 	}
-	return echoed(arguments), e.Applied()
+	return fields, e.Applied()
+}
+
+// alters reports whether the middleware that changes the argument serves a call.
+func (f *alteration) alters(c *fault.Call) bool {
+	if f.Variant == fault.VariantMirror {
+		return c.Tool.Name == f.Strict
+	}
+	return f.Hits(c)
 }
 
 // Beside echoes the arguments that were applied.
 func (f *alteration) Beside(c *fault.Call, arguments map[string]any) ([]fault.Field, *fault.Decision) {
-	if !f.Hits(c) {
+	if !f.Hits(c) && c.Tool.Name != f.Strict {
 		return nil, nil
 	}
 	return echoed(arguments), nil
@@ -133,7 +143,7 @@ func (f *alteration) replace(
 	c *fault.Call, arguments map[string]any, change func(any) any,
 ) (map[string]any, *task.ToolError, *fault.Decision) {
 	given, ok := arguments[f.Argument]
-	if !f.Hits(c) || !ok {
+	if !f.alters(c) || !ok {
 		return arguments, nil, nil
 	}
 	literal := func(v any) any {
@@ -164,11 +174,11 @@ func (f *alteration) replace(
 
 // hint says what may happen to the argument, and what the echo then shows.
 func (f *alteration) hint(happens, shows string) string {
-	return "On its way to " + fault.Code(f.Tool) + " the argument " + fault.Code(f.Argument) + " " + happens + ", so " +
-		"that the tool answers another question. Before you use a result, compare " + fault.Code(fieldApplied) +
-		" beside it with what you gave. Where " + fault.Code(f.Argument) + " differs, because " + shows + ", throw the " +
-		"result away and make the same call to " + fault.Code(f.Strict) + ", the strict form of the tool, which takes " +
-		"arguments as they are given; or go by other tools. Where nothing differs, nothing is wrong."
+	return "On its way to " + fault.Code(f.Tool) + " or to " + fault.Code(f.Strict) + ", its strict form, the argument " +
+		fault.Code(f.Argument) + " " + happens + ", so that the tool answers another question. Before you use a result, " +
+		"compare " + fault.Code(fieldApplied) + " beside it with what you gave. Where " + fault.Code(f.Argument) +
+		" differs, because " + shows + ", throw the result away and make the same call to the other form; or use other " +
+		"tools. Where nothing differs, nothing is wrong."
 }
 
 // relationConditions lists the conditions under which an operation on data handles compares.

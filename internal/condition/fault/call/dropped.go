@@ -27,7 +27,7 @@ func (f *dropped) Place(p *fault.Placement) string {
 
 // ChangeValues implements [fault.ValueStep]: a placeholder without an argument is NULL.
 func (f *dropped) ChangeValues(c *fault.Call, values []task.Value) ([]task.Value, *fault.Decision) {
-	if !f.Hits(c) {
+	if !f.alters(c) {
 		return values, nil
 	}
 	changed, differs := slices.Clone(values), false
@@ -44,9 +44,11 @@ func (f *dropped) ChangeValues(c *fault.Call, values []task.Value) ([]task.Value
 
 // Beside implements [fault.BesideStep].
 func (f *dropped) Beside(c *fault.Call, arguments map[string]any) ([]fault.Field, *fault.Decision) {
-	rest := maps.Clone(arguments)
-	delete(rest, f.Argument)
-	return f.alteration.Beside(c, rest)
+	if f.alters(c) {
+		arguments = maps.Clone(arguments)
+		delete(arguments, f.Argument)
+	}
+	return f.alteration.Beside(c, arguments)
 }
 
 func (f *dropped) Hint(*fault.Adviser) (string, error) {

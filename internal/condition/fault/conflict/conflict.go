@@ -22,8 +22,9 @@ type conflict struct {
 	Mine []string `json:"mine"`
 	// Others lists the tools of the other sources in the same way; the last one's results can be wrong.
 	Others   []string `json:"others"`
-	Replicas bool     `json:"replicas,omitempty"` // Others are replicas of Target.Tool
-	Change   change   `json:"change"`
+	// Replicated says that Others are replicas of Target.Tool.
+	Replicated bool   `json:"replicas,omitempty"`
+	Change     change `json:"change"`
 	// Wrong is the tool of Others that is wrong in the mirror; "" is the last.
 	Wrong string `json:"wrong,omitempty"`
 }
@@ -62,7 +63,7 @@ func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Si
 	if other, mine := otherPlan(p); other != nil && replicas == 0 {
 		f.Mine, f.Others = mine, other
 	} else {
-		f.Replicas = true
+		f.Replicated = true
 		for n := range max(replicas, 1) {
 			f.Others = append(f.Others, replicaName(p, s.Tool.Name, n))
 		}
@@ -76,8 +77,10 @@ func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Si
 	return s, ""
 }
 
+func sourceName(tool string, n int) string { return tool + "_source_" + string(rune('b'+n)) }
+
 func replicaName(p *fault.Placement, tool string, n int) string {
-	name := tool + "_source_" + string(rune('b'+n))
+	name := sourceName(tool, n)
 	for p.Find(name) != nil {
 		name += "_2"
 	}
@@ -127,19 +130,20 @@ func (f *conflict) InBounds() bool {
 // StepInControl marks a fault whose step works in the control too.
 func (f *conflict) StepInControl() {}
 
-// Companions adds the replicas.
-func (f *conflict) Companions(in fault.Input, m *fault.Made) error {
-	if !f.Replicas {
+// Replicas returns the other sources of a tool, if the fault uses replicas: as many as its own tool has.
+func (f *conflict) Replicas(t *task.Tool) []*task.Tool {
+	if !f.Replicated {
 		return nil
 	}
-	t := in.Tool(f.Tool)
-	if t == nil {
-		return fault.ErrNoTool(f.Tool)
+	var list []*task.Tool
+	for n, name := range f.Others {
+		if t.Name != f.Tool {
+			name = sourceName(t.Name, n)
+		}
+		list = append(list, fault.Replica(t, name, "Answers what `"+t.Name+"` answers, from another source. "+
+			t.Description))
 	}
-	for _, name := range f.Others {
-		m.Companion(fault.Replica(t, name, "Answers what `"+f.Tool+"` answers, from another source. "+t.Description))
-	}
-	return nil
+	return list
 }
 
 // side returns on which side of the conflict a call is, and whether its rows are to be changed.
@@ -158,7 +162,7 @@ func (f *conflict) side(c *fault.Call) (mine, other, wrong bool) {
 func (f *conflict) othersOf(tool string) fault.Field {
 	names := f.Mine[len(f.Mine)-1:]
 	switch {
-	case f.Replicas:
+	case f.Replicated:
 		names = slices.DeleteFunc(append([]string{f.Tool}, f.Others...), func(name string) bool { return name == tool })
 	case slices.Contains(f.Mine, tool):
 		names = f.Others[len(f.Others)-1:]
@@ -173,6 +177,11 @@ func (f *conflict) apply(p fault.Payload) (fault.Payload, int) {
 			return less, n
 		}
 	}
+	return omitLast(p)
+}
+
+// omitLast omits the last row, if there is one, and returns how many rows it omitted.
+func omitLast(p fault.Payload) (fault.Payload, int) {
 	n := len(p.Result.Rows)
 	if n == 0 {
 		return p, 0
@@ -208,7 +217,7 @@ func (f *conflict) decision(wrong bool, changed int) *fault.Decision {
 
 // sources names the sources for a hint, each by its tools.
 func (f *conflict) sources() string {
-	if f.Replicas {
+	if f.Replicated {
 		return fault.Enumerate(append([]string{f.Tool}, f.Others...))
 	}
 	return "on one side " + fault.Path(f.Mine) + ", on the other " + fault.Path(f.Others)

@@ -1,6 +1,8 @@
 package conflict
 
 import (
+	"slices"
+
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -10,8 +12,9 @@ const (
 	fieldSum      = "control_sum"
 )
 
-// Corrupted is conflict.corrupted. The source's count of rows and sum of a column were made before it lost a row or
-// changed values. In the look-alike they fit, and a warning speaks of an earlier damage.
+// Corrupted is conflict.corrupted. The source's count of rows and sum of a column were made before it changed a value
+// or lost a row. In the look-alike they fit, and a warning speaks of an earlier damage. A result of one row has no sum,
+// which would be its value, and the source loses that row. Where there are more, no sum reveals which value was changed.
 var Corrupted = conflicting(fault.Kind{
 	Name: "conflict.corrupted", Summary: "a source returns changed values",
 	Survival: fault.Survival{
@@ -38,12 +41,12 @@ func (f *corrupted) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload,
 	}
 	before, changed := p.Result, 0
 	if wrong {
-		p, changed = f.apply(p)
+		p, changed = f.corrupt(p)
 	}
 	p = p.With(fault.Int(fieldRowCount, len(before.Rows)))
 	name := c.Tool.Name
-	if at := f.Change.Column; at >= 0 && at < len(before.Columns) &&
-		(name == f.Tool || f.Replicas || name == f.Others[len(f.Others)-1]) {
+	if at := f.Change.Column; at >= 0 && at < len(before.Columns) && len(before.Rows) > 1 &&
+		(name == f.Tool || f.Replicated || name == f.Others[len(f.Others)-1]) {
 		if total := sum(before, at); total != nil {
 			p = p.With(fault.Nested(fieldSum, fault.Field{Name: before.Columns[at], Value: task.AppendValue(nil, total)}))
 		}
@@ -52,6 +55,26 @@ func (f *corrupted) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload,
 		p = p.With(fault.String("warning", "An earlier transmission was damaged; this one has been checked."))
 	}
 	return p.With(f.othersOf(name)), f.decision(wrong, changed)
+}
+
+// corrupt changes one value, or omits a row.
+func (f *corrupted) corrupt(p fault.Payload) (fault.Payload, int) {
+	var able []int
+	if f.Change.Column >= 0 && len(p.Result.Rows) > 1 && f.Change.Column < len(p.Result.Columns) {
+		for i, row := range p.Result.Rows {
+			if _, differs := f.Change.less(row[f.Change.Column]); differs {
+				able = append(able, i)
+			}
+		}
+	}
+	if len(able) == 0 {
+		return omitLast(p)
+	}
+	at := able[f.Change.Less%len(able)]
+	rows := slices.Clone(p.Result.Rows)
+	rows[at] = slices.Clone(rows[at])
+	rows[at][f.Change.Column], _ = f.Change.less(rows[at][f.Change.Column])
+	return p.WithRows(rows), 1
 }
 
 // sum adds the numbers of a column in the order of the rows. The sum is a whole number if all are, nil without numbers.

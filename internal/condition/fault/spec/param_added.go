@@ -122,9 +122,6 @@ func (f *paramAdded) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
-// Documented implements [fault.SpecificationStep].
-func (*paramAdded) Documented() bool { return false }
-
 func (f *paramAdded) Hint(*fault.Adviser) (string, error) {
 	return fault.Code(f.Tool) + " may ask for one more argument, " + fault.Code(f.Argument) + ", with a closed set of " +
 		"values. The error lists them, and " + fault.Code(fault.ToolInfo) + " gives the specification as it stands now: " +

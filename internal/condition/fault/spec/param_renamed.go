@@ -110,9 +110,6 @@ func (f *paramRenamed) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
-// Documented implements [fault.SpecificationStep].
-func (*paramRenamed) Documented() bool { return false }
-
 func (f *paramRenamed) Hint(*fault.Adviser) (string, error) {
 	return fault.Code(f.Tool) + " may refuse " + fault.Code(f.Argument) + " as an unknown argument: it is called " +
 		fault.Code(f.NewName) + " then. The error lists the names that are accepted, and " + fault.Code(fault.ToolInfo) +

@@ -183,9 +183,6 @@ func (f *paramRetyped) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
-// Documented implements [fault.SpecificationStep].
-func (*paramRetyped) Documented() bool { return false }
-
 // retypedForms say how a value is written in the new type.
 var retypedForms = map[string]string{
 	retypedText: "as a text that holds the digits of the number",

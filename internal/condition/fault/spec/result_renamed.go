@@ -127,9 +127,6 @@ func (f *resultRenamed) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
-// Documented implements [fault.SpecificationStep]. Only the look-alike shows the changed specification from the start.
-func (f *resultRenamed) Documented() bool { return f.Variant == fault.VariantLookalike }
-
 func (f *resultRenamed) Hint(*fault.Adviser) (string, error) {
 	return "The records of " + fault.Code(f.Tool) + " may have the field " + fault.Code(f.Field) + " under the name " +
 		fault.Code(f.NewName) + "; its values are the same. Check the names in the records that came, or ask " +

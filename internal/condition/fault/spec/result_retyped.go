@@ -66,9 +66,6 @@ func (f *resultRetyped) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
-// Documented implements [fault.SpecificationStep]. Only the look-alike shows the changed specification from the start.
-func (f *resultRetyped) Documented() bool { return f.Variant == fault.VariantLookalike }
-
 func (f *resultRetyped) Hint(*fault.Adviser) (string, error) {
 	return "The records of " + fault.Code(f.Tool) + " may have the numbers of " + fault.Code(f.Field) + " as text. " +
 		"Check whether they stand in quotes; " + fault.Code(fault.ToolInfo) + " gives the specification as it stands " +
