@@ -21,7 +21,7 @@ type conflict struct {
 	// Mine lists the tools of the primary plan whose results carry the evidence.
 	Mine []string `json:"mine"`
 	// Others lists the tools of the other sources in the same way; the last one's results can be wrong.
-	Others   []string `json:"others"`
+	Others []string `json:"others"`
 	// Replicated says that Others are replicas of Target.Tool.
 	Replicated bool   `json:"replicas,omitempty"`
 	Change     change `json:"change"`
