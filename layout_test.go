@@ -82,6 +82,7 @@ var layout = []string{
 	"report",
 	"report/papers",
 	"report/brief",
+	"selftest",
 	"serve/listen",
 	"serve/server",
 	"serve/proxy/record",

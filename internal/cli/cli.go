@@ -198,8 +198,9 @@ func (a *app) root() *cobra.Command {
 		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
 	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
-		a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
-		a.reportCommand(), a.exportCommand(), a.proxyCommand(), a.readCommand(), a.versionCommand(),
+		a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(),
+		a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.exportCommand(), a.proxyCommand(),
+		a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	return root
 }
