@@ -16,6 +16,8 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -114,10 +116,10 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
-	err := func() (err error) {
+	err := brokenInput(func() (err error) {
 		defer diag.Guard(&err, "seatrial")
 		return root.ExecuteContext(ctx)
-	}()
+	}())
 	switch {
 	case err == nil:
 		return diag.ExitOK
@@ -128,6 +130,22 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	}
 	_, _ = io.WriteString(p.Err, diag.Render(err)) // a closed stream is no error
 	return diag.ExitCode(err)
+}
+
+// brokenInput makes the errors of broken suites and runs the user's, with what to do about them.
+func brokenInput(err error) error {
+	var broken *suite.CorruptError
+	var changed *episode.CorruptError
+	switch {
+	case err == nil || isDiagnosed(err):
+		return err
+	case errors.As(err, &broken):
+		return diag.Usagef("%s", broken.Message).At(broken.File, broken.Line, 0).
+			WithHint("build the suite again: its files must not be changed")
+	case errors.As(err, &changed):
+		return diag.Usagef("%s", changed).WithHint("run the agents again: the file of a run must not be changed")
+	}
+	return err
 }
 
 // isDiagnosed reports whether an error says what is wrong. Errors that an interrupt causes do not: they may come from

@@ -104,7 +104,6 @@ func protocolHelp() string {
 // loadSuite reads a suite. A broken suite is the user's mistake.
 func loadSuite(dir string) (*suite.Suite, error) {
 	s, err := suite.Load(dir)
-	var corrupt *suite.CorruptError
 	var unreadable *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -112,9 +111,6 @@ func loadSuite(dir string) (*suite.Suite, error) {
 			suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
 	case errors.As(err, &unreadable):
 		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
-	case errors.As(err, &corrupt):
-		e := diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0)
-		return nil, e.WithHint("build the suite again: its files must not be changed")
 	}
 	return s, err
 }

@@ -182,10 +182,14 @@ func Cell(text string) string {
 	return "'" + Printable(text)
 }
 
-// Guard turns a panic of the surrounding function into its error, which names what was being done. Defer it.
+// Guard turns a panic of the surrounding function into its error, which names what was being done and exits with
+// [ExitInternal]. Defer it, in every goroutine: Go ends the process at a panic that nothing recovers.
 func Guard(err *error, format string, args ...any) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s: panic: %v", fmt.Sprintf(format, args...), p)
+		*err = &Error{
+			Message: fmt.Sprintf("%s: panic: %v", fmt.Sprintf(format, args...), p), Exit: ExitInternal,
+			Hint: "this is a bug of Seatrial: report it with the input",
+		}
 	}
 }
 

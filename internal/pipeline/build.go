@@ -371,7 +371,8 @@ func (b *builder) each(ctx context.Context, work func(context.Context, *source) 
 		if len(s.items) == 0 {
 			continue
 		}
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "database %s", s.name)
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -610,6 +610,15 @@ type CorruptError struct {
 	Message string
 }
 
+// Corrupt says that something in a file of a suite is not what a build writes. [context.Canceled] and errors of other
+// known kinds must not be passed to it.
+func Corrupt(file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &CorruptError{File: file, Message: err.Error()}
+}
+
 func (e *CorruptError) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
@@ -772,6 +781,9 @@ func readLines[T any](path string, data []byte) ([]*T, error) {
 	for n := 1; scan.Scan(); n++ {
 		v := new(T)
 		if err := task.DecodeStrict(scan.Bytes(), v); err != nil {
+			return nil, &CorruptError{File: path, Line: n, Message: err.Error()}
+		}
+		if err := asWritten(scan.Bytes(), v); err != nil {
 			return nil, &CorruptError{File: path, Line: n, Message: err.Error()}
 		}
 		list = append(list, v)

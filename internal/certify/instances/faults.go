@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"golang.org/x/sync/errgroup"
@@ -94,7 +95,8 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 		if clean[t.ID] == nil {
 			return nil, &DeriveError{fmt.Errorf("task %s has no clean instance", t.ID)}
 		}
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "task %s", t.ID)
 			known := knownTo(s, t, o.Within, worded)
 			placed[i] = make([]placedFault, len(struck))
 			for j, combination := range struck {

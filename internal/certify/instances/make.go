@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -269,7 +270,8 @@ func (m *maker) prove(
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(m.Workers, 1))
 	for i, list := range groups {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "task %s", list[0].Task)
 			y, refused := &Yield{}, map[string]bool{}
 			var played []*suite.Played
 			for _, in := range list {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 	"github.com/seatrial/seatrial/internal/tools/rest"
@@ -71,7 +72,8 @@ func (s *Scribe) settle(ctx context.Context, pages []*page) error {
 			continue
 		}
 		asked[p.Key] = true
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "text %s", p.Key)
 			w, err := s.ask(ctx, p)
 			if err != nil {
 				return err

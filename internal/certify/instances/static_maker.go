@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -170,7 +171,8 @@ func (m *staticMaker) choose(ctx context.Context) ([]*task.Tool, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(m.Workers, 1))
 	for i, t := range m.Suite.Tasks {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "task %s", t.ID)
 			for _, asked := range m.asked {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -214,7 +216,8 @@ func (m *staticMaker) certify(ctx context.Context) (*Yield, error) {
 	group.SetLimit(max(m.Workers, 1))
 	for i, drafts := range m.drafts {
 		requests[i], toolkits[i] = &Yield{}, &Yield{}
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "task %s", m.Suite.Tasks[i].ID)
 			for _, d := range drafts {
 				y := toolkits[i]
 				if d.asked.OfRequest() {

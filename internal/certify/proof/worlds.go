@@ -82,6 +82,7 @@ func (w *Worlds) published(name string, o *opened) error {
 		if path, o.openErr = w.suite.DatabasePath(name); o.openErr == nil {
 			o.world, o.openErr = database.Open(path, database.Options{Timeout: DefaultTimeout, Rows: MaxRows})
 		}
+		o.openErr = suite.Corrupt(suite.FileManifest, o.openErr)
 	})
 	return o.openErr
 }
@@ -104,7 +105,7 @@ func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
 	sch.Name = name
 	queries, err := ParseAll(recipe.SQL, sch)
 	if err != nil {
-		return err
+		return suite.Corrupt(suite.FileRecipes, err)
 	}
 	o.neighbours, err = grow(ctx, o.world, sch, name, queries, recipe.Seed, recipe.Neighbours,
 		min(w.neighbours, recipe.Neighbours))

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
@@ -71,7 +72,7 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 		return nil, e.WithHint("raise --statement-timeout: a time limit never decides whether a certificate holds")
 	}
 	if err != nil {
-		return nil, err
+		return nil, v.cause(ctx, err)
 	}
 	out := &Outcome{Suite: s.Manifest.Digest, Certificates: len(s.Certificates), Drift: []Drift{}}
 	for _, c := range s.Certificates {
@@ -84,6 +85,18 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 		out.Drift = append(out.Drift, Drift{Instance: key, Message: v.drift[key]})
 	}
 	return out, nil
+}
+
+// cause says what an error means: that the command was interrupted, that Seatrial or the system failed, or, as nothing
+// else is left, that the suite contains what cannot be executed.
+func (v *verifier) cause(ctx context.Context, err error) error {
+	var diagnosed *diag.Error
+	var panicked *episode.PanicError
+	var system syscall.Errno
+	if ctx.Err() != nil || errors.As(err, &diagnosed) || errors.As(err, &panicked) || errors.As(err, &system) {
+		return err
+	}
+	return suite.Corrupt(v.suite.Dir, err)
 }
 
 // verifier verifies one suite.

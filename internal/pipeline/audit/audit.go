@@ -205,7 +205,8 @@ func (a *auditor) report(ctx context.Context, workers int) (*Report, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(workers, 1))
 	for i, e := range a.examination.Examples {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "example %s", e.Example.ID)
 			if err := a.example(ctx, &a.notes[i], e); err != nil {
 				return fmt.Errorf("example %s: %w", e.Example.ID, err)
 			}

@@ -270,6 +270,10 @@ func (x *execution) episode(
 	r := x.run
 	record := &Record{Position: r.Stage.position[j.instance.ID], StartedAt: r.Now()}
 	env, agent, err := x.prepare(ctx, j, header, seat)
+	var corrupt *suite.CorruptError
+	if errors.As(err, &corrupt) {
+		x.fail(err) // every resumed run would end here again
+	}
 	if err == nil {
 		if drive := j.participant.Drive; drive != nil {
 			record.Transcript, record.Decisions = driven(ctx, env, drive(j.instance, header))

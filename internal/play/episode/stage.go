@@ -91,7 +91,7 @@ func (s *Stage) Task(in *suite.Instance) (*task.Task, error) {
 	if t := s.tasks[in.Task]; t != nil {
 		return t, nil
 	}
-	return nil, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
+	return nil, broken(in, fmt.Errorf("the suite has no task %q", in.Task))
 }
 
 // Seat says how one agent takes part in an episode.
@@ -115,7 +115,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	}
 	messages, evidence, err := condition.ChangeRequest(in.Conditions, t.Messages, t.Evidence)
 	if err != nil {
-		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		return nil, broken(in, err)
 	}
 	config := environment.Config{
 		Header: seat.Header, Messages: messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
@@ -125,7 +125,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 		config.Evidence = evidence
 	}
 	if config.User, err = condition.UserOf(in.Conditions); err != nil {
-		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		return nil, broken(in, err)
 	}
 	if seat.SQL {
 		config.Toolkit, err = s.sqlToolkit(t.Database)
@@ -137,28 +137,30 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 		if err == nil {
 			config.Toolkit, err = s.toolkit(in, t, names)
 		}
-		if err == nil {
-			config.Open, err = s.openFor(ctx, in, t)
-		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		return nil, broken(in, err)
+	}
+	if !seat.SQL {
+		if config.Open, err = s.openFor(ctx, in, t); err != nil {
+			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		}
 	}
 	if config.Recorded = t.Proof == task.ProofStatic; !config.Recorded {
 		config.World, config.Neighbours, err = s.worlds.Worlds(ctx, in, t)
 	}
-	if !seat.SQL && reachesElsewhere(in) {
-		config.Database, config.Elsewhere = t.Database, s.elsewhere
-	}
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	if !seat.SQL && reachesElsewhere(in) {
+		config.Database, config.Elsewhere = t.Database, s.elsewhere
 	}
 	if in.World == "" {
 		config.Settled = s.settledOf(t.Database)
 	}
 	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
 		if err := s.accompany(&config, in, t, hint); err != nil {
-			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+			return nil, broken(in, err)
 		}
 	}
 	return environment.New(config)
@@ -186,6 +188,11 @@ func (s *Stage) accompany(config *environment.Config, in *suite.Instance, t *tas
 		config.Open.Bases = made.Bases
 	}
 	return err
+}
+
+// broken says that an instance contains what no build writes.
+func broken(in *suite.Instance, err error) error {
+	return suite.Corrupt(suite.FileInstances, fmt.Errorf("instance %s: %w", in.ID, err))
 }
 
 // kindOf returns what a condition changes; "" for an unknown one.
@@ -223,17 +230,17 @@ func (s *Stage) Shown(in *suite.Instance) (*task.Task, error) {
 	}
 	names, err := s.renaming(in, t)
 	if err != nil {
-		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		return nil, broken(in, err)
 	}
 	if names != nil {
 		if t, err = names.Task(t); err != nil {
-			return nil, err
+			return nil, broken(in, err)
 		}
 	}
 	if slices.ContainsFunc(in.Conditions, condition.Condition.OfRequest) {
 		asked := *t
 		if asked.Messages, asked.Evidence, err = condition.ChangeRequest(in.Conditions, t.Messages, t.Evidence); err != nil {
-			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+			return nil, broken(in, err)
 		}
 		t = &asked
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/function"
@@ -94,7 +95,8 @@ func (l *Library) Rewrite(ctx context.Context, r Rewrite) ([]*task.Tool, []Writt
 		group, within := errgroup.WithContext(ctx)
 		group.SetLimit(max(r.Workers, 1))
 		for i, p := range open {
-			group.Go(func() error {
+			group.Go(func() (err error) {
+				defer diag.Guard(&err, "the writer, asked about %s", p.e.Tool.Name)
 				reply, err := r.Writer.Write(within, p.request())
 				if err != nil {
 					return fmt.Errorf("the writer %s, asked about %s: %w", r.Name, p.e.Tool.Name, err)
