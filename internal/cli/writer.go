@@ -62,6 +62,9 @@ func (w writer) Write(ctx context.Context, prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if reply.Refused {
+		return "", &model.ProviderError{Kind: model.KindFiltered, Model: reply.Model, Message: reply.Message.Content}
+	}
 	return reply.Message.Content, nil
 }
 

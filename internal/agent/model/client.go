@@ -286,11 +286,20 @@ func (c *client) describe(x *exchange, err error) error {
 
 // read turns an answer into a reply or an error.
 func (c *client) read(x *exchange, got *answer) (*Reply, error) {
-	if got.status < 200 || got.status > 299 {
-		return nil, classify(got.status, got.header, got.body, c.options.Clock.Now())
+	status, failed := got.status, got.status < 200 || got.status > 299
+	if !failed {
+		if embedded, found := embeddedError(got.body); found {
+			status, failed = embedded, true
+		}
 	}
-	if status, found := embeddedError(got.body); found {
-		return nil, classify(status, got.header, got.body, c.options.Clock.Now())
+	if failed {
+		e := classify(status, got.header, got.body, c.options.Clock.Now())
+		if e.Kind != KindFiltered {
+			return nil, e
+		}
+		reply := &Reply{Model: x.request.Model, Usage: task.Usage{Requests: 1}}
+		reply.refuse(c.secrets.Replace(e.Message))
+		return reply, nil
 	}
 	reply, err := c.provider.decode(got.body, len(x.request.Messages))
 	if err != nil {
@@ -307,10 +316,15 @@ func (c *client) read(x *exchange, got *answer) (*Reply, error) {
 	}
 	reply.cutAtStop(x.request.Stop)
 	if reply.Finish == FinishFiltered {
-		return reply, &ProviderError{Kind: KindFiltered, Status: got.status,
-			Message: cmp.Or(shorten(reply.Message.Content, 200), "the provider's content filter withheld the reply")}
+		reply.refuse(reply.Message.Content)
 	}
 	return reply, nil
+}
+
+// refuse makes a reply that a filter withheld, or cut short, a refusal with that text.
+func (r *Reply) refuse(text string) {
+	text = cmp.Or(text, "the provider's content filter withheld the reply")
+	r.Refused, r.Finish, r.Message = true, FinishFiltered, Message{Role: RoleAssistant, Content: text}
 }
 
 // estimateTokens errs on the high side: English text and JSON have about four bytes a token.

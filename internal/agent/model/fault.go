@@ -21,7 +21,7 @@ const (
 	KindNotFound      = "not_found"      // the model or the address does not exist
 	KindUnreachable   = "unreachable"    // no connection to the address can be made
 	KindUnsupported   = "unsupported"    // the service lacks what the protocol needs
-	KindFiltered      = "filtered"       // the service's filter withheld the reply
+	KindFiltered      = "filtered"       // the service's filter withheld the reply: clients return a refused [Reply]
 	KindContextLength = "context_length" // the conversation is longer than the model reads
 	KindConnection    = "connection"     // the service was not reached, or hung up
 	KindBadReply      = "bad_reply"      // the answer is not of the wire format
@@ -248,7 +248,7 @@ func embeddedError(body []byte) (status int, found bool) {
 		Error   json.RawMessage `json:"error"`
 		Choices []struct {
 			Error  json.RawMessage `json:"error"`
-			Finish json.RawMessage `json:"finish_reason"`
+			Finish any             `json:"finish_reason"`
 		} `json:"choices"`
 		Content json.RawMessage `json:"content"`
 		Status  any             `json:"status"`
@@ -260,7 +260,7 @@ func embeddedError(body []byte) (status int, found bool) {
 	if len(envelope.Choices) > 0 {
 		if first := envelope.Choices[0]; len(first.Error) > 0 && string(first.Error) != "null" {
 			own = first.Error
-		} else if string(first.Finish) == `"error"` {
+		} else if word, _ := first.Finish.(string); failedFinishes[word] {
 			return http.StatusBadGateway, true
 		} else {
 			return 0, false

@@ -89,7 +89,7 @@ type Reply struct {
 	Usage     task.Usage // Requests is 1: retries are not counted, so that a replay counts the same
 	Model     string     // as the provider names it
 	Finish    string     // one of the Finish constants, or the provider's own word
-	Refused   bool       // the provider marks the text as a refusal of the model
+	Refused   bool       // the model refused, or a filter of the provider withheld the reply; the text says why
 	Retries   []string   // why earlier attempts failed; a replay returns the same
 	Adapted   []string   // how the request was changed for a service that refuses it: see Options.Notice
 }

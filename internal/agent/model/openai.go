@@ -1,10 +1,12 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // openAINameLimit bounds the names of functions in chat completions.
@@ -176,15 +178,24 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	}
 	reply.Message.Raw = mustJSON(raw)
 	if choice.Finish != nil {
-		reply.Finish = *choice.Finish
+		reply.Finish = cmp.Or(openAIFinishes[strings.ToLower(*choice.Finish)], *choice.Finish)
 	}
-	if len(reply.Message.ToolCalls) > 0 &&
-		(reply.Finish == "" || reply.Finish == FinishStop || reply.Finish == "function_call") {
+	if reply.Finish = cmp.Or(reply.Finish, FinishStop); reply.Finish == FinishStop && len(reply.Message.ToolCalls) > 0 {
 		reply.Finish = FinishToolCalls // some services say stop
-	} else if reply.Finish == "" {
-		reply.Finish = FinishStop
 	}
 	return reply, nil
+}
+
+// openAIFinishes maps the words of compatible services to the Finish constants.
+var openAIFinishes = map[string]string{
+	"eos": FinishStop, "end_turn": FinishStop, "stop_sequence": FinishStop, "function_call": FinishToolCalls,
+	"max_tokens": FinishLength, "model_length": FinishLength, "sensitive": FinishFiltered, "safety": FinishFiltered,
+	"prohibited_content": FinishFiltered, "recitation": FinishFiltered, "guardrail_intervened": FinishFiltered,
+}
+
+// failedFinishes are the reasons to end a reply that mean a failure of the service.
+var failedFinishes = map[string]bool{
+	"error": true, "abort": true, "network_error": true, "insufficient_system_resource": true,
 }
 
 // openAICalls reads the tool calls of a message and puts them back into it in the form in which they can be sent.

@@ -16,10 +16,11 @@ import (
 type codeAct struct {
 	config  Config
 	coder   *notebook.Notebook
-	reminds string // the message to a model whose reply had no block
+	calls   *reply.Reader // finds calls in replies without a block
+	reminds string        // the message to a model whose reply had no block
 }
 
-func newCodeAct(config Config) dialect { return &codeAct{config: config} }
+func newCodeAct(config Config) dialect { return &codeAct{config: config, calls: reply.NewReader(nil)} }
 
 const (
 	promptCodeAct = `You answer a request by writing Python. Your code runs block by block, as in a notebook: ` +
@@ -66,6 +67,7 @@ End your reply after the block; what comes of it is written for you. The functio
 
 func (c *codeAct) open(view *task.View) (model.Request, error) {
 	c.coder = notebook.New(c.config.Python, c.config.PythonLimits, view)
+	c.calls = reply.NewReader(view.Tools)
 	tools, starts := promptCodeActTools, ""
 	if len(view.Starts) > 0 {
 		tools, starts = promptCodeActTables, startsOf(view)
@@ -96,7 +98,8 @@ func (c *codeAct) read(response *model.Reply, _ []string) decision {
 	if found == nil {
 		found = cmp.Or(reply.OtherBlock(text), reply.OnlyFence(text))
 	}
-	if found != nil && parts.Open && response.Finish == model.FinishLength {
+	if found != nil && response.Finish == model.FinishLength &&
+		(parts.Open || strings.HasSuffix(strings.TrimSpace(text), strings.TrimSpace(found.Text))) {
 		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: text})
 		found = nil
 	}
@@ -109,7 +112,12 @@ func (c *codeAct) read(response *model.Reply, _ []string) decision {
 		d.silent = strings.TrimSpace(text) == ""
 		c.reminds = remindCodeAct
 		if !d.silent {
-			d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonNoAct, Text: text})
+			reason := reply.ReasonNoAct
+			if r := c.calls.Read(&response.Message, nil); len(r.Calls) > 0 || unreadAct(r.Unparsed) {
+				reason = reply.ReasonUnknownFormat // a call, but not in Python
+			}
+			d.unparsed = append(d.unparsed, task.Unparse{Reason: reason, Text: text})
+			d.unread = unreadAct(d.unparsed)
 		}
 	}
 	m := model.Message{Role: model.RoleAssistant, Content: strings.TrimSpace(kept), Raw: response.Message.Raw}

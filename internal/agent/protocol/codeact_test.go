@@ -182,7 +182,7 @@ func TestCodeActReads(t *testing.T) {
 		"fence around": {reply: "```python\n<execute>\nx\n</execute>\n```", code: "x", thought: "```python",
 			unparsed: []string{reply.ReasonAfterAct}},
 	} {
-		d := (&codeAct{}).read(&model.Reply{Message: model.Message{Content: c.reply}}, nil)
+		d := newCodeAct(Config{}).read(&model.Reply{Message: model.Message{Content: c.reply}}, nil)
 		var reasons []string
 		for _, u := range d.unparsed {
 			reasons = append(reasons, u.Reason)
@@ -207,7 +207,7 @@ func FuzzCodeActReads(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, reply string) {
-		d := (&codeAct{}).read(&model.Reply{Message: model.Message{Content: reply}}, nil)
+		d := newCodeAct(Config{}).read(&model.Reply{Message: model.Message{Content: reply}}, nil)
 		if d.block != nil {
 			for line := range strings.Lines(d.block.Text) {
 				if line = strings.TrimSuffix(line, "\n"); !strings.Contains(reply, line) {

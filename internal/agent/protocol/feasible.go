@@ -97,7 +97,7 @@ func (f *feasible) observe([]task.Observation) ([]model.Message, error) { return
 // judgement turns the reply to a yes-or-no question into an act. A reply that says neither makes none.
 func judgement(response *model.Reply) decision {
 	r := reply.ReadVerdict(response)
-	d := decision{thought: r.Thought, unparsed: r.Unparsed, silent: !r.Known}
+	d := decision{thought: r.Thought, unparsed: r.Unparsed, silent: !r.Known, unread: unreadAct(r.Unparsed)}
 	if r.Known {
 		d.actions = []task.Action{task.Judge(r.Said, r.Explanation)}
 	}

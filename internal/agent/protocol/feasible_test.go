@@ -52,8 +52,8 @@ func oneJudgement(t *testing.T, protocol, reply string, config Config, view *tas
 func judged(t *testing.T, turn *task.Turn) string {
 	t.Helper()
 	if len(turn.Actions) == 0 {
-		if !turn.Stop {
-			t.Error("a reply without a judgement does not end the episode")
+		if turn.Stop == unreadAct(turn.Unparsed) {
+			t.Errorf("after a reply without a judgement: %+v", turn)
 		}
 		return "nothing"
 	}

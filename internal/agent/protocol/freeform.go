@@ -58,6 +58,7 @@ func (f *freeForm) read(response *model.Reply, labels []string) decision {
 		d.actions = []task.Action{task.Judge(false, r.Prose)}
 	}
 	d.silent = len(d.actions) == 0
+	d.unread = d.silent && unreadAct(d.unparsed)
 	return d
 }
 

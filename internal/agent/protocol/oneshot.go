@@ -116,6 +116,7 @@ func (o *oneShot) read(response *model.Reply, labels []string) decision {
 		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonNoCall, Text: r.Prose})
 	}
 	d.silent = len(d.actions) == 0
+	d.unread = d.silent && unreadAct(r.Unparsed)
 	return d
 }
 

@@ -147,6 +147,7 @@ type decision struct {
 	block    *reply.Code     // the code of a reply; nil for none
 	history  []model.Message // what the conversation keeps of the reply; none for a silent one
 	silent   bool            // the reply has neither text nor calls
+	unread   bool            // the reply has no act, because what was meant as one could not be read
 }
 
 // Conversation is a model under a protocol, for one episode.
@@ -160,16 +161,21 @@ type Conversation struct {
 	system  unique.Handle[string] // shares the prompt, specifications and all, with the other episodes of a toolkit
 	labels  []string              // of the starting tables and of the results so far
 	replies int
-	silent  int // consecutive silent replies
-	shown   int // tools in view
+	silent  int    // consecutive silent replies
+	unread  int    // consecutive replies without an act that could be read
+	notice  string // what the next request says about the last reply; "" for nothing
+	shown   int    // tools in view
 	opened  bool
 	over    bool
 
 	script *reply.Code // that is running; nil for none
 }
 
-// maxSilent is the number of consecutive silent replies at which an episode ends.
-const maxSilent = 2
+// The numbers of consecutive silent replies, and of consecutive unread ones, at which an episode ends.
+const (
+	maxSilent = 2
+	maxUnread = 2
+)
 
 // New makes a model under the protocol of that name, for one episode. An unknown name is an error of exit
 // code 2 that names the nearest known one.
@@ -230,11 +236,12 @@ func (c *Conversation) Next(
 	if err := c.advance(view, seen); err != nil {
 		return task.Turn{}, err
 	}
-	if c.once && c.replies > 0 {
+	again := c.once && c.unread > 0 // a protocol of one reply asks once more for one that could be read
+	if c.once && c.replies > 0 && !again {
 		c.over = true
 		return conclude(seen), nil
 	}
-	if c.replies >= c.loops {
+	if c.replies >= c.loops && !again {
 		c.over = true
 		return action.Stop(fmt.Sprintf("all %d replies are spent", c.loops)), nil
 	}
@@ -243,7 +250,13 @@ func (c *Conversation) Next(
 		return task.Turn{}, fmt.Errorf("reply %d: %w", c.replies+1, err)
 	}
 	c.replies++
-	d := c.dialect.read(reply, c.labels)
+	var d decision
+	if !reply.Refused {
+		d = c.dialect.read(reply, c.labels)
+	}
+	if c.once && d.unread && d.history == nil {
+		d.history = []model.Message{{Role: model.RoleAssistant, Content: reply.Message.Content}}
+	}
 	c.request.Messages = append(c.request.Messages, d.history...)
 	turn := task.Turn{
 		Actions:  d.actions,
@@ -255,16 +268,74 @@ func (c *Conversation) Next(
 		Retries:  reply.Retries,
 		Adapted:  reply.Adapted,
 	}
+	c.count(&d)
+	if d.block != nil {
+		return c.run(ctx, d.block, turn)
+	}
+	switch {
+	case len(turn.Actions) > 0:
+	case reply.Refused:
+		turn.Stop, turn.End = true, transcript.EndRefused
+	case c.unread >= maxUnread:
+		turn.Stop, turn.End = true, transcript.EndUnread
+	default:
+		turn.Stop = c.once && c.unread == 0 || c.silent >= maxSilent
+	}
+	c.over = turn.Stop
+	return turn, nil
+}
+
+// count counts replies that were silent or could not be read, and prepares what the model hears of the latter.
+func (c *Conversation) count(d *decision) {
 	c.silent++
 	if !d.silent {
 		c.silent = 0
 	}
-	if d.block != nil {
-		return c.run(ctx, d.block, turn)
+	c.unread++
+	if !d.unread {
+		c.unread = 0
 	}
-	turn.Stop = len(turn.Actions) == 0 && (c.once || c.silent >= maxSilent)
-	c.over = turn.Stop
-	return turn, nil
+	if c.notice = ""; d.unread {
+		c.notice = unreadNotice(d.unparsed)
+		if c.once {
+			c.notice += " " + remindForm
+		}
+	}
+}
+
+const (
+	headUnread = "This part of your reply could not be read, and nothing was done: "
+	remindForm = "Reply once more, in the form that was asked for."
+
+	noticeBytes = 300 // of the unread part
+)
+
+// unreadWords say why a part of a reply could not be read, where more is known than that it could not.
+var unreadWords = map[string]string{
+	reply.ReasonTruncated:    "It ends too early.",
+	reply.ReasonNotJSON:      "It is not valid JSON.",
+	reply.ReasonNotACall:     "It names no tool.",
+	reply.ReasonBadArguments: "The arguments are not a JSON object.",
+	reply.ReasonExpression:   "It contains code other than calls with literal values.",
+	reply.ReasonPositional:   "An argument has no name.",
+	reply.ReasonOpenThought:  "It is part of a thought that has no end.",
+	reply.ReasonNoVerdict:    "It says neither yes nor no.",
+	reply.ReasonTwoVerdicts:  "It says both yes and no.",
+}
+
+// unreadNotice tells the model which part of its reply could not be read, and why.
+func unreadNotice(unparsed []task.Unparse) string {
+	for _, u := range unparsed {
+		if isUnread(u.Reason) {
+			return strings.TrimSpace(headUnread + "`" + clip(u.Text, noticeBytes) + "` " + unreadWords[u.Reason])
+		}
+	}
+	return ""
+}
+
+// isUnread reports whether a part with that reason was meant as an act.
+func isUnread(reason string) bool {
+	return reply.IsAttempt(reason) || reason == reply.ReasonNoVerdict || reason == reply.ReasonTwoVerdicts
 }
 
 // run starts a block of code, and returns the turn as far as the code gets without the environment.
@@ -331,6 +402,12 @@ func (c *Conversation) advance(view *task.View, seen []task.Observation) error {
 	}
 	messages, err := c.dialect.observe(seen)
 	c.request.Messages = append(c.request.Messages, messages...)
+	if c.notice != "" {
+		if len(messages) == 0 {
+			c.request.Messages = append(c.request.Messages, model.Message{Role: model.RoleUser})
+		}
+		tell(&c.request, c.notice)
+	}
 	if err != nil || len(view.Tools) == c.shown {
 		return err
 	}

@@ -77,6 +77,7 @@ func (r *react) read(response *model.Reply, labels []string) decision {
 		d.actions = []task.Action{*s.Action}
 	} else {
 		d.silent = strings.TrimSpace(s.Text) == "" && len(response.Message.ToolCalls) == 0
+		d.unread = unreadAct(s.Unparsed)
 		r.reminds = remindReact
 	}
 	d.history = s.History(&response.Message)

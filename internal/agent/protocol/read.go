@@ -3,9 +3,9 @@ package protocol
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
-	"github.com/seatrial/seatrial/internal/agent/reply"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -77,12 +77,7 @@ func names() []string {
 	return list
 }
 
-// unreadAct reports whether anything in a reply looked like an act and could not be read.
+// unreadAct reports whether anything in a reply was meant as an act and could not be read.
 func unreadAct(unparsed []task.Unparse) bool {
-	for _, u := range unparsed {
-		if reply.IsAttempt(u.Reason) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(unparsed, func(u task.Unparse) bool { return isUnread(u.Reason) })
 }

@@ -51,8 +51,9 @@ func (s *sqlBaseline) open(view *task.View) (model.Request, error) {
 }
 
 func (s *sqlBaseline) read(response *model.Reply, _ []string) decision {
-	r := s.reader.Read(&response.Message)
+	r := s.reader.ReadReply(response)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed, silent: r.Statement == "" && !r.Declined}
+	d.unread = d.silent && unreadAct(r.Unparsed)
 	switch {
 	case r.Statement != "":
 		d.actions = []task.Action{{

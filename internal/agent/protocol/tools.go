@@ -40,8 +40,7 @@ const (
 
 	remindLoop = `That reply held neither a call nor an answer. Call a tool, hand in the answer with "%s", or call "%s".`
 
-	remindUnread = `A call in that reply could not be read. Use the tool interface: one call each, with its ` +
-		`arguments as a JSON object.`
+	remindUnread = `Use the tool interface: one call each, with its arguments as a JSON object.`
 
 	notRun = `{"error":{"code":"not_run","message":"This was not carried out: it lacks its name or its argument."}}`
 )
@@ -110,7 +109,7 @@ func (l *nativeLoop) read(response *model.Reply, labels []string) decision {
 		} else {
 			d.silent = r.Prose == "" && len(d.unparsed) == 0
 			l.reminds = fmt.Sprintf(remindLoop, l.acts.Answer, l.acts.Decline)
-			if len(d.unparsed) > 0 {
+			if d.unread = unreadAct(d.unparsed); len(d.unparsed) > 0 {
 				l.reminds = remindUnread
 			} else if !d.silent {
 				d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: r.Prose})

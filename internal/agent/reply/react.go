@@ -82,7 +82,9 @@ type ReactStep struct {
 	Unparsed []task.Unparse
 	Action   *task.Action
 	tagged   bool
-	cut      int // where a hallucinated observation begins, or the end
+	cut      int  // where a hallucinated observation begins, or the end
+	length   bool // the reply was cut at the length limit
+	acted    int  // the end of the sections that the act was read from
 }
 
 // ReadReact reads one reply.
@@ -90,12 +92,42 @@ func ReadReact(reader *Reader, labels []string, reply *model.Reply) *ReactStep {
 	thoughts, text := SplitThoughts(reply.Message.Content)
 	text = fromXML(text)
 	s := &ReactStep{reader: reader, labels: labels, Thoughts: thoughts, reasoned: len(thoughts), Text: text}
-	s.cut = len(s.Text)
+	s.cut, s.length = len(s.Text), reply.Finish == model.FinishLength
 	s.readSections()
+	s.dropHalfAct()
 	if s.Action == nil {
 		s.readUntagged(reply)
 	}
 	return s
+}
+
+// dropHalfAct drops an act that may be incomplete, because the reply was cut at the length limit in it. A decline is
+// complete without the end of its reason.
+func (s *ReactStep) dropHalfAct() {
+	if !s.length || s.Action == nil || s.Action.Kind == task.ActionDecline || strings.ContainsAny(s.Text[s.acted:], ":：") {
+		return
+	}
+	list := sections(s.Text[:s.acted])
+	last := &list[len(list)-1]
+	if last.tag != "action" && isWholeValue(last.body) {
+		return
+	}
+	if last.tag == "action" && len(s.reader.read(&model.Message{Content: last.body}, s.labels, true).Calls) > 0 {
+		return
+	}
+	s.Action = nil
+	s.leave(ReasonTruncated, s.Text[last.start:])
+}
+
+// isWholeValue reports whether a text begins with a value that has an end, fenced or not.
+func isWholeValue(text string) bool {
+	if m := fence.FindStringSubmatchIndex(text); m != nil && m[0] == 0 {
+		text = text[m[6]:m[7]]
+	}
+	v := literal.NewReader(text, false)
+	v.Cut = true
+	n, err := v.Value()
+	return err == nil && (n.Kind == literal.ObjectKind || n.Kind == literal.List || n.Kind == literal.Text)
 }
 
 func (s *ReactStep) leave(reason, text string) {
@@ -152,10 +184,12 @@ func (s *ReactStep) readSections() {
 				input, given = list[i].body, true
 			}
 			s.act(part.body, input, given)
+			s.acted = list[i].end
 		case part.tag == "action input":
 			s.leave(ReasonNoTool, s.Text[part.start:part.end])
 		case part.tag == "final answer":
 			s.answer(part.body)
+			s.acted = part.end
 		case part.tag == "decline":
 			s.Action = &task.Action{Kind: task.ActionDecline, Text: part.body}
 		}
@@ -279,7 +313,7 @@ func (s *ReactStep) call(tool, input string) {
 
 // firstCall takes the first call in a text and names the others.
 func (s *ReactStep) firstCall(m *model.Message) bool {
-	r := s.reader.Read(m, s.labels)
+	r := s.reader.read(m, s.labels, s.length)
 	if len(r.Calls) == 0 {
 		return false
 	}
@@ -312,7 +346,8 @@ func (s *ReactStep) readUntagged(reply *model.Reply) {
 		return
 	}
 	s.Thoughts, s.Unparsed = thoughts, unparsed
-	if at := strings.LastIndex(rest, "Final Answer:"); s.tagged && at > 0 && len(s.Unparsed) == 0 {
+	if at := strings.LastIndex(rest, "Final Answer:"); s.tagged && at > 0 && len(s.Unparsed) == 0 &&
+		(!s.length || isWholeValue(strings.TrimSpace(rest[at+len("Final Answer:"):]))) {
 		s.Thoughts = append(s.Thoughts[:s.reasoned:s.reasoned], strings.TrimSpace(rest[:at]))
 		s.answer(strings.TrimSpace(rest[at+len("Final Answer:"):]))
 		return
@@ -323,7 +358,7 @@ func (s *ReactStep) readUntagged(reply *model.Reply) {
 		}
 		return
 	}
-	r := s.reader.Read(&model.Message{Content: rest}, s.labels)
+	r := s.reader.read(&model.Message{Content: rest}, s.labels, s.length)
 	if answer, ok := ProseAnswer(&r, reply.Finish); ok && len(s.Unparsed) == 0 {
 		s.Thoughts.add(r.Thought)
 		s.Action = &answer

@@ -64,8 +64,21 @@ var sqlStages = []struct {
 // sqlDecline matches the line by which a model declines.
 var sqlDecline = regexp.MustCompile(`(?im)^[ \t>*_#-]*decline[ \t]*[*_]*[ \t]*:[*_]*[ \t]*(.*)$`)
 
-// Read reads a reply. It never fails: if there is no query, the statement is empty.
-func (r *SQLReader) Read(m *model.Message) SQLReading {
+// ReadReply reads a reply. It never fails: if there is no query, the statement is empty. A query that may be
+// incomplete, because the reply was cut at the length limit in it, is unread.
+func (r *SQLReader) ReadReply(reply *model.Reply) SQLReading {
+	out := r.read(&reply.Message)
+	if reply.Finish != model.FinishLength || out.Statement == "" || len(reply.Message.ToolCalls) > 0 {
+		return out
+	}
+	if rest := strings.TrimSpace(reply.Message.Content); strings.HasSuffix(rest, out.Statement) {
+		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: ReasonTruncated, Text: out.Statement})
+		out.Statement = ""
+	}
+	return out
+}
+
+func (r *SQLReader) read(m *model.Message) SQLReading {
 	thoughts, text := SplitThoughts(m.Content)
 	var out SQLReading
 	s := &sqlSearch{reader: r, m: m, text: text}
@@ -98,6 +111,11 @@ func (r *SQLReader) Read(m *model.Message) SQLReading {
 			rest = ""
 		} else {
 			out.Unparsed, rest = unreadSQL(s.m, rest)
+			for _, u := range r.calls.Read(&model.Message{Content: rest}, nil).Unparsed {
+				if IsAttempt(u.Reason) {
+					out.Unparsed = append(out.Unparsed, u)
+				}
+			}
 		}
 	}
 	thoughts.add(rest)

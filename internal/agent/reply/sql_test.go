@@ -80,7 +80,7 @@ func TestSQLGoldens(t *testing.T) {
 				break
 			}
 		}
-		r := reader.Read(m)
+		r := reader.read(m)
 		checkSQL(t, m.Content, &r)
 		return showSQL(&r)
 	})
@@ -119,7 +119,7 @@ func TestSQLReadsBack(t *testing.T) {
 		if strings.HasSuffix(query, ";") && strings.Contains(query, "-- why;") {
 			query += "\nLIMIT 2" // a comment at the end would hide the semicolon after it
 		}
-		got := reader.Read(&model.Message{Content: frame.before + query + frame.after})
+		got := reader.read(&model.Message{Content: frame.before + query + frame.after})
 		if got.Statement != query {
 			t.Errorf("seed %d: %q between %q was read as\n%s", seed, query, frame, showSQL(&got))
 		}
@@ -134,7 +134,7 @@ func TestSQLReadsBack(t *testing.T) {
 			{Content: `{"name": "query_database", "arguments": ` + string(arguments) + `}`},
 			{Content: "```json\n" + string(arguments) + "\n```"},
 		} {
-			if got := reader.Read(&m); got.Statement != query {
+			if got := reader.read(&m); got.Statement != query {
 				t.Errorf("seed %d: %q in %+v was read as\n%s", seed, query, m, showSQL(&got))
 			}
 		}
@@ -150,7 +150,7 @@ func FuzzSQL(f *testing.F) {
 	agenttest.AddGoldens(f, "read")
 	reader := NewSQLReader(agenttest.SQLTool(), "sql")
 	f.Fuzz(func(t *testing.T, text string) {
-		r := reader.Read(&model.Message{Content: text})
+		r := reader.read(&model.Message{Content: text})
 		checkSQL(t, text, &r)
 	})
 }

@@ -144,6 +144,7 @@ func Behaviours() []Behaviour {
 		{"reply is filtered", "Azure", o,
 			body(`{"choices":[{"finish_reason":"content_filter","message":{"role":"assistant",` +
 				`"content":""}}]}`)},
+		{"reply is sensitive", "GLM", o, body(`{"choices":[{"finish_reason":"sensitive","message":{"content":"I"}}]}`)},
 		{"reply is filtered, anthropic", "Anthropic", a, body(`{"content":[],"stop_reason":"refusal"}`)},
 		{"reply is filtered, responses", "OpenAI", r, body(`{"status":"incomplete","incomplete_details":{"reason":` +
 			`"content_filter"},"output":[]}`)},
@@ -162,6 +163,8 @@ func Behaviours() []Behaviour {
 			`{"code":502,"message":"upstream"},"message":{"role":"assistant","content":"half"}}]}`})},
 		{"finish reason error", "OpenRouter", o, onceThenSay(Response{Body: `{"choices":[{"finish_reason":"error",` +
 			`"message":{"role":"assistant","content":"half"}}]}`})},
+		{"out of resources", "DeepSeek", o, onceThenSay(Response{Body: `{"choices":[{"finish_reason":` +
+			`"insufficient_system_resource","message":{"content":"half"}}]}`})},
 		{"response failed", "OpenAI", r, onceThenSay(Response{Body: `{"status":"failed","error":{"code":"server_error",` +
 			`"message":"oops"},"output":[]}`})},
 		{"cut in the middle", "proxies", o, onceThenSay(Response{Text: "long enough", Hangup: HangupWithin})},
