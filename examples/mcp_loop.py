@@ -76,10 +76,9 @@ async def list_tools(client):
 
 
 async def act(client, request, seen):
-    """Acts until the episode has ended."""
-    tools = await list_tools(client)
+    """Acts until the episode has ended. It lists the tools before each decision, because they may change."""
     while len(seen) < TURNS:
-        name, arguments = decide(request, tools, seen)
+        name, arguments = decide(request, await list_tools(client), seen)
         seen.append({"tool": name, "error": {"code": "broken", "message": "The connection broke."}})
         try:
             result = await client.call_tool(name, arguments)

@@ -76,11 +76,10 @@ async function listTools(client: Client): Promise<Tool[]> {
   return tools
 }
 
-// act acts until the episode has ended.
+// act acts until the episode has ended. It lists the tools before each decision, because they may change.
 async function act(client: Client, request: string, seen: Observation[]): Promise<void> {
-  const tools = await listTools(client)
   while (seen.length < TURNS) {
-    const call = decide(request, tools, seen)
+    const call = decide(request, await listTools(client), seen)
     seen.push({ tool: call.name, error: { code: "broken", message: "The connection broke." } })
     try {
       const result = await client.callTool(call)

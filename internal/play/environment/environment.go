@@ -128,7 +128,7 @@ type Environment struct {
 	mu       sync.Mutex
 	record   record
 	ended    bool
-	changed  bool // the client was notified of a changed list of tools
+	changed  bool // the client was notified of a changed list of tools, and has not listed them since
 	open     bool // the next step continues the turn: see [task.Turn]
 	outcomes map[string]*outcome
 	attempts map[string]int
@@ -281,7 +281,7 @@ func (e *Environment) FinishBudget(budget string) {
 // ListChanged records that the client was notified of a changed list of tools.
 func (e *Environment) ListChanged() { e.listing(transcript.EventListChanged) }
 
-// Listed records that the client listed the tools again. Listings before the first change are not recorded.
+// Listed records that the client listed the tools again: the first listing after each change.
 func (e *Environment) Listed() { e.listing(transcript.EventListed) }
 
 func (e *Environment) listing(kind string) {
@@ -290,7 +290,7 @@ func (e *Environment) listing(kind string) {
 	if e.ended || kind == transcript.EventListed && !e.changed {
 		return
 	}
-	e.changed = true
+	e.changed = kind == transcript.EventListChanged
 	e.record.Append(transcript.Event{Kind: kind, Turn: e.turns})
 }
 

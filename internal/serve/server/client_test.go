@@ -115,15 +115,25 @@ func TestLooseListing(t *testing.T) {
 	defer func() { _ = session.Close() }()
 	e := core.List()[0]
 	tools, _ := listAll(t, session)
-	generic := false
+	generic, documented := false, 0
 	for _, tool := range tools {
 		shown := slices.ContainsFunc(e.View().Tools, func(t *task.Tool) bool { return t.Name == tool.Name })
-		if schema, ok := tool.InputSchema.(map[string]any); shown && (!ok || len(schema) != 1) {
-			t.Errorf("%s has the schema %v", tool.Name, schema)
+		if schema, ok := tool.InputSchema.(map[string]any); shown {
+			properties, _ := schema["properties"].(map[string]any)
+			required, _ := schema["required"].([]any)
+			if !ok || schema["additionalProperties"] != true || len(required) > 0 {
+				t.Errorf("%s has the schema %v", tool.Name, schema)
+			}
+			documented += len(properties)
+			for name, p := range properties {
+				if p, ok := p.(map[string]any); !ok || len(p) != 1 || p["description"] == "" {
+					t.Errorf("%s of %s has the schema %v", name, tool.Name, p)
+				}
+			}
 		}
 		generic = generic || tool.Name == "call_tool"
 	}
-	if !generic || !strings.Contains(session.InitializeResult().Instructions, "call_tool") {
+	if documented == 0 || !generic || !strings.Contains(session.InitializeResult().Instructions, "call_tool") {
 		t.Error("no call_tool")
 	}
 	name := e.View().Tools[0].Name

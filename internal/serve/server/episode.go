@@ -189,6 +189,30 @@ func (e *Episode) Tools(ctx context.Context) ([]*task.Tool, error) {
 	return tools, nil
 }
 
+// relisted records that a client listed the tools, and notified that it heard of a change. Clients of loose listings
+// need neither.
+func (e *Episode) relisted(ctx context.Context) error {
+	return e.onListing(ctx, (*environment.Environment).Listed)
+}
+
+func (e *Episode) notified(ctx context.Context) error {
+	return e.onListing(ctx, (*environment.Environment).ListChanged)
+}
+
+func (e *Episode) onListing(ctx context.Context, record func(*environment.Environment)) error {
+	if e.loose {
+		return nil
+	}
+	if err := e.take(ctx); err != nil {
+		return err
+	}
+	defer e.give()
+	if e.env != nil {
+		record(e.env)
+	}
+	return nil
+}
+
 // Listed returns the tools as the client last saw them: by [Episode.Tools], by what a tool said, or else by the
 // view.
 func (e *Episode) Listed() []*task.Tool {

@@ -115,6 +115,9 @@ func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTool
 		}
 	}
 	tools, err := s.episode.Tools(ctx)
+	if err == nil && from == 0 {
+		err = s.episode.relisted(ctx)
+	}
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
@@ -127,12 +130,13 @@ func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTool
 	}
 	to := min(len(tools), from+toolPage)
 	for _, t := range tools[min(from, to):to] {
-		specified, err := s.episode.episodes.specified.of(t)
+		specify := s.episode.episodes.specified.of
+		if s.episode.loose {
+			specify = loosely
+		}
+		specified, err := specify(t)
 		if err != nil {
 			return nil, s.failed(ctx, err)
-		}
-		if s.episode.loose {
-			specified = &mcp.Tool{Name: specified.Name, Description: specified.Description, InputSchema: anyObject}
 		}
 		out.Tools = append(out.Tools, specified)
 	}
@@ -338,6 +342,9 @@ func (s *desk) tell(ctx context.Context) error {
 		return err
 	}
 	s.told = tools
+	if err := s.episode.notified(ctx); err != nil {
+		return err
+	}
 	s.server.AddTool(changed, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{}, nil
 	})

@@ -20,8 +20,10 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -509,7 +511,8 @@ func TestGradesOverMCP(t *testing.T) {
 
 // TestDriftIsTold plays instances in which a specification drifts: the client is told, and the listing has changed.
 func TestDriftIsTold(t *testing.T) {
-	core := newCore(t, nil)
+	store := newStore(t)
+	core := newCore(t, func(c *server.Config) { c.Store = store })
 	told := 0
 	for _, in := range instances(t, "") {
 		if len(in.Conditions) == 0 {
@@ -528,16 +531,24 @@ func TestDriftIsTold(t *testing.T) {
 		for i := range now {
 			drifted = drifted || written(t, now[i]) != written(t, e.View().Tools[i])
 		}
+		again := told%2 == 0 // whether the client lists the tools again
 		if drifted {
 			<-changes
 			told++
-			after, _ := listAll(t, session)
-			if written(t, before) == written(t, after) {
-				t.Errorf("%s: the listing is what it was", in.ID)
+			if again {
+				after, _ := listAll(t, session)
+				if written(t, before) == written(t, after) {
+					t.Errorf("%s: the listing is what it was", in.ID)
+				}
+				listAll(t, session)
 			}
 		}
 		if err := session.Close(); err != nil {
 			t.Error(err)
+		}
+		if drifted {
+			<-e.Ended()
+			checkListings(t, store, e, again)
 		}
 		if !drifted && len(changes) > 0 {
 			t.Errorf("%s: the client was told of a change that is none", in.ID)
@@ -545,6 +556,28 @@ func TestDriftIsTold(t *testing.T) {
 	}
 	if told < 2 {
 		t.Errorf("only %d specifications drifted", told)
+	}
+}
+
+// checkListings compares the listings that a transcript records with what the client did.
+func checkListings(t *testing.T, store *episode.Store, e *server.Episode, again bool) {
+	t.Helper()
+	record, err := store.Episode(t.Context(), e.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, event := range record.Transcript.Events {
+		if event.Kind == transcript.EventListChanged || event.Kind == transcript.EventListed {
+			kinds = append(kinds, event.Kind)
+		}
+	}
+	want := []string{transcript.EventListChanged}
+	if again {
+		want = append(want, transcript.EventListed)
+	}
+	if !slices.Equal(kinds, want) || record.Transcript.StaleClient() == again {
+		t.Errorf("%s: the transcript records %v, want %v", e.Header().Instance, kinds, want)
 	}
 }
 

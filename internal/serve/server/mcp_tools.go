@@ -51,14 +51,43 @@ func actsFor(view *task.View, loose bool) acts {
 		a.tools = append(a.tools, &mcp.Tool{
 			Name: a.any, Description: "Calls any tool by its name, also one that is not listed.",
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":` +
-				`{"type":"object"}},"required":["name"]}`),
+				`{"type":"object","additionalProperties":true}},"required":["name"],"additionalProperties":false}`),
 		})
 	}
 	return a
 }
 
-// anyObject is the schema of arguments in a loose listing.
-var anyObject = json.RawMessage(`{"type":"object"}`)
+// looseSchema is the schema of arguments in a loose listing: it names and describes them, and allows everything. Some
+// clients take a schema without additionalProperties for a closed one.
+func looseSchema(parameters *task.Schema) *task.Schema {
+	loose := &task.Schema{Types: []string{"object"}}
+	if parameters == nil {
+		return loose
+	}
+	for _, p := range parameters.Properties {
+		described := *p.Schema
+		described.Description = ""
+		text, err := task.Marshal(&described)
+		if err != nil { // the listing with schemas reports it
+			text = []byte("{}")
+		}
+		loose.Properties = append(loose.Properties, task.Property{
+			Name:   p.Name,
+			Schema: &task.Schema{Description: strings.TrimSpace(p.Schema.Description + " Documented as " + string(text))},
+		})
+	}
+	return loose
+}
+
+// loosely writes a tool for a loose listing.
+func loosely(t *task.Tool) (*mcp.Tool, error) {
+	text, err := task.Marshal(looseSchema(t.Parameters))
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+	}
+	text = appendField(text, "additionalProperties", []byte("true"))
+	return &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: json.RawMessage(text)}, nil
+}
 
 func actTool(name, description, argument, schema string) *mcp.Tool {
 	return &mcp.Tool{
