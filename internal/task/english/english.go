@@ -133,6 +133,9 @@ func SingularWord(w string) string {
 	}
 }
 
+// particles follow a participle: carried out.
+var particles = Set("out", "off", "up", "down", "away")
+
 // Plural returns the plural of a phrase. Its head takes the ending: the last word that is no unit, number or single
 // letter, or the word before a final `of birth`.
 func Plural(tokens []string) []string {
@@ -147,7 +150,8 @@ func Plural(tokens []string) []string {
 		w := tokens[at]
 		_, unit := Units[w]
 		participle := strings.HasSuffix(w, "ed") && len(w) > 4 && at > 0
-		if unit && at > 0 || participle || len(w) == 1 || strings.ContainsAny(w, "0123456789") {
+		particle := at > 0 && (particles[w] || slices.Contains(Prepositions, w))
+		if unit && at > 0 || participle || particle || len(w) == 1 || strings.ContainsAny(w, "0123456789") {
 			continue
 		}
 		out := slices.Clone(tokens)

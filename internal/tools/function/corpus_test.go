@@ -14,13 +14,15 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/function"
+	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
 // compiled is a corpus compiled to functions with readable names.
 type compiled struct {
-	drafts []*function.Draft
-	tools  []*task.Tool
-	schema map[string]*schema.Database
+	drafts    []*function.Draft
+	questions []string // of the drafts
+	tools     []*task.Tool
+	schema    map[string]*schema.Database
 }
 
 // compileCorpus compiles the demo, or the examples of a published corpus whose database is at hand.
@@ -69,6 +71,7 @@ func compileCorpus(t *testing.T, kind string, least int) *compiled {
 			d := function.Compile(q)
 			library.Add(d)
 			out.drafts = append(out.drafts, d)
+			out.questions = append(out.questions, e.Question)
 		}
 	}
 	if len(out.drafts) < least {
@@ -112,6 +115,7 @@ func TestPlansEndInTheColumnsOfGold(t *testing.T) {
 }
 
 var (
+	// joinOnKey matches a join condition along a key, in the words of any version of the descriptions.
 	joinOnKey    = regexp.MustCompile(`joined with [^,;.]* on [^,;.]* is `)
 	argumentText = regexp.MustCompile("`[^`]*`")
 )
@@ -154,6 +158,47 @@ func TestDescriptionsReadWell(t *testing.T) {
 			if lengths[n/2] > 20 || lengths[n-1] > 80 || 50*joins > n || 50*doubled > n {
 				t.Errorf("median %d words (want 20), longest %d (want 80), joins %d and doubled nouns %d of %d (want 2 %%)",
 					lengths[n/2], lengths[n-1], joins, doubled, n)
+			}
+		})
+	}
+}
+
+// TestSearchFindsTheToolsOfPlans searches with the words of each question that has two plans, and counts how many of the
+// tools of both are among the first nine.
+func TestSearchFindsTheToolsOfPlans(t *testing.T) {
+	for _, corpus := range []struct {
+		kind  string
+		least int
+		want  float64
+	}{{"demo", 100, 0.74}, {"spider", 900, 0.71}} {
+		t.Run(corpus.kind, func(t *testing.T) {
+			c := compileCorpus(t, corpus.kind, corpus.least)
+			names := make([]string, len(c.tools))
+			for i, tool := range c.tools {
+				names[i] = tool.Name
+			}
+			var asked []search.Question
+			for i, d := range c.drafts {
+				if d.Composed == nil {
+					continue
+				}
+				q := search.Question{Text: c.questions[i]}
+				for _, calls := range [][]function.Call{d.Direct, d.Composed} {
+					var way []string
+					for _, call := range calls {
+						way = append(way, call.Function.Tool.Name)
+					}
+					q.Ways = append(q.Ways, way)
+				}
+				asked = append(asked, q)
+			}
+			r, err := search.New(c.tools).Measure(t.Context(), search.Lexical, names, asked, 9, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d questions, %d tools: recall %.3f, a whole plan %.3f", r.Questions, r.Tools, r.Found, r.Whole)
+			if r.Found < corpus.want || r.Questions < 100 {
+				t.Errorf("recall %.3f over %d questions, want %.2f over 100", r.Found, r.Questions, corpus.want)
 			}
 		})
 	}

@@ -342,16 +342,19 @@ func (d *draft) finish(u wording.Unit, text string, holes []parameter.Hole) int 
 	}
 	f.meaning = functionKey(f)
 	f.Key = f.meaning
+	f.Describe = wording.Describe(d.q, d.parameters, u, order)
 	if slices.ContainsFunc(order, func(h parameter.Hole) bool {
 		_, table := h.Node.(*ast.TableRef)
 		return h.Node == nil || table
 	}) {
-		// The statement does not tell what the results of other functions are called.
+		// The statement does not tell what the results of other functions are called, and what they are.
 		for _, c := range f.Columns {
 			f.Key += "\n" + strings.ToLower(c.Name)
 		}
+		if order[0].Node == nil {
+			f.Key += "\n" + f.Describe.Summary
+		}
 	}
-	f.Describe = wording.Describe(d.q, d.parameters, u, order)
 	// The same function with the same arguments is called once, however often its result is used.
 	signature := f.Key
 	for _, h := range order {

@@ -144,17 +144,33 @@ func (l *Library) Name(seed uint64, style string) ([]*task.Tool, error) {
 	return tools, nil
 }
 
-// Distinguish adds the statement itself to the descriptions that several functions of a database share.
+// Distinguish adds to the descriptions that several functions of a database share: the statement, where statements
+// differ, and otherwise the columns.
 func Distinguish(functions []*Function) {
-	count := map[string]int{}
-	for _, f := range functions {
-		count[f.Database+"\n"+f.Describe.Summary]++
-	}
-	for _, f := range functions {
-		if count[f.Database+"\n"+f.Describe.Summary] > 1 {
-			f.Describe.Summary += " Exactly: " + markPlaceholders(f.Statement) + "."
+	for _, difference := range []func(*Function) string{
+		func(f *Function) string { return " Exactly: " + markPlaceholders(f.Statement) + "." },
+		func(f *Function) string { return " Returns " + english.List(columnNames(f)) + "." },
+	} {
+		shared := map[string][]string{}
+		for _, f := range functions {
+			key := f.Database + "\n" + f.Describe.Summary
+			shared[key] = append(shared[key], difference(f))
+		}
+		for _, f := range functions {
+			texts := shared[f.Database+"\n"+f.Describe.Summary]
+			if slices.ContainsFunc(texts, func(s string) bool { return s != texts[0] }) {
+				f.Describe.Summary += difference(f)
+			}
 		}
 	}
+}
+
+func columnNames(f *Function) []string {
+	list := make([]string, len(f.Columns))
+	for i, c := range f.Columns {
+		list[i] = c.Name
+	}
+	return list
 }
 
 // markPlaceholders writes the placeholders of a statement as argument marks.
@@ -281,7 +297,11 @@ func (f *Function) MakeTool(name string) {
 	}
 	record := &task.Schema{Types: []string{"object"}}
 	for _, c := range f.Columns {
-		record.Properties = append(record.Properties, task.Property{Name: c.Name, Schema: valueSchema(c.Type, true)})
+		s := valueSchema(c.Type, true)
+		if c.Table != "" {
+			s.Description = english.Capital(english.Title(c.Column)) + " of " + english.Title(c.Table) + "."
+		}
+		record.Properties = append(record.Properties, task.Property{Name: c.Name, Schema: s})
 	}
 	f.Tool = &task.Tool{
 		Name:        name,

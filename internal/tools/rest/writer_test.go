@@ -127,7 +127,7 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("the tool is called %s at %s", held.Name, held.Path)
 	}
 	if !strings.HasPrefix(held.Description,
-		"Lists the names of a country's singers above an age. Returns name of singers where country is `country`") {
+		"Lists the names of a country's singers above an age. Returns names of singers where country is `country`") {
 		t.Errorf("described as %s", held.Description)
 	}
 	if got := held.Parameters.Property("country").Description; got != "Country that singers must be from." {

@@ -6,6 +6,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -98,20 +99,32 @@ func (x *Index) Search(kind string, q Query, n int) ([]Hit, error) {
 }
 
 // Text returns the searchable text of a tool: its name, its description, and the names and descriptions of its
-// arguments, one per line.
+// arguments and of the fields that it returns, one per line. What a description says in backquotes is left out: it
+// repeats the name of an argument.
 func Text(t *task.Tool) string {
 	var b strings.Builder
-	b.WriteString(t.Name + "\n" + t.Description)
-	if t.Parameters != nil {
-		for i := range t.Parameters.Properties {
-			p := &t.Parameters.Properties[i]
-			b.WriteString("\n" + p.Name)
-			if p.Schema != nil && p.Schema.Description != "" {
-				b.WriteString(": " + p.Schema.Description)
-			}
-		}
+	b.WriteString(t.Name + "\n" + quoted.ReplaceAllString(t.Description, ""))
+	writeFields(&b, t.Parameters)
+	if t.Returns != nil {
+		writeFields(&b, t.Returns)
+		writeFields(&b, t.Returns.Items)
 	}
 	return b.String()
+}
+
+var quoted = regexp.MustCompile("`[^`]*`")
+
+// writeFields writes the names and descriptions of a schema's properties.
+func writeFields(b *strings.Builder, s *task.Schema) {
+	if s == nil {
+		return
+	}
+	for _, p := range s.Properties {
+		b.WriteString("\n" + p.Name)
+		if p.Schema != nil && p.Schema.Description != "" {
+			b.WriteString(": " + p.Schema.Description)
+		}
+	}
 }
 
 // better orders hits by descending score; of equal ones the earlier tool comes first.

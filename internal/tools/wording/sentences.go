@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
@@ -52,6 +53,10 @@ func Describe(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, u U
 	}
 	for i, h := range order {
 		out.Arguments[i] = w.argument(h)
+		if h.Node == nil && h.Binding.Kind == task.BindList {
+			out.Arguments[i] = "A list of " + strings.TrimPrefix(w.combined(u.Statement), "the ") +
+				", as another function returns them."
+		}
 	}
 	out.Noun = w.noun(u)
 	return out
@@ -65,6 +70,8 @@ type Sentences struct {
 	parameters map[ast.Node]*parameter.Parameter
 	mains      map[*ast.SelectQuery]*sqlast.Source
 	scope      *ast.SelectQuery // the SELECT that is being described
+	plural     bool             // columns stand for all of their values: names
+	scalar     bool             // the next SELECT returns one value
 }
 
 // NewSentences describes the piece of a query at root. The i-th of order is the i-th argument.
@@ -93,11 +100,24 @@ func (w *Sentences) twice(src *sqlast.Source) bool {
 	})
 }
 
+// role returns what only this source of its SELECT is to the others: an eye colour.
+func (w *Sentences) role(src *sqlast.Source) []string {
+	role := w.terms.roles[src]
+	for _, o := range w.q.Sources(w.scope) {
+		if o != src && o.Table == src.Table && slices.Equal(w.terms.roles[o], role) {
+			return nil
+		}
+	}
+	return role
+}
+
 // row names a row of a source: a table that occurs twice is numbered.
 func (w *Sentences) row(src *sqlast.Source) string {
 	switch {
 	case src.Table == nil:
 		return "row"
+	case w.role(src) != nil:
+		return strings.Join(w.role(src), " ")
 	case !w.twice(src):
 		return strings.Join(w.terms.Noun(src.Table).One, " ")
 	}
@@ -117,6 +137,9 @@ func (w *Sentences) row(src *sqlast.Source) string {
 func (w *Sentences) Statement(s *ast.SelectStmt) string {
 	if len(s.Cores) == 1 {
 		sel := s.Cores[0].(*ast.SelectQuery)
+		if top := w.top(s, sel); top != "" {
+			return w.selection(sel, top)
+		}
 		return w.core(sel) + w.tail(s)
 	}
 	parts := make([]string, len(s.Cores))
@@ -129,31 +152,78 @@ func (w *Sentences) Statement(s *ast.SelectStmt) string {
 	return strings.Join(parts, "; ") + w.tail(s)
 }
 
+// setWord says how the rows of a SELECT are combined with those before it.
 func setWord(op ast.CompoundOp) string {
 	switch strings.ToUpper(op.Op) {
 	case "UNION":
 		if op.All {
-			return "and all of"
+			return "plus all"
 		}
-		return "and, without repeats,"
+		return "plus, without repeats,"
 	case "INTERSECT":
-		return "but only if also in"
+		return "but only those that are also"
 	default:
-		return "except"
+		return "but not"
 	}
 }
 
-// combination describes the function that combines given results.
+// combination describes the function that combines given results. It names them by the first SELECT, so functions with
+// one statement can have several descriptions.
 func (w *Sentences) combination(s *ast.SelectStmt, order []parameter.Hole) string {
-	text := "Get the rows of " + parameter.Mark(1)
+	text := "Get " + w.combined(s) + " of " + parameter.Mark(1)
 	for i := 1; i < len(order) && order[i].Node == nil; i++ {
-		text += ", " + setWord(s.Ops[i-1]) + " " + parameter.Mark(i+1)
+		word := "that are also in "
+		switch op := s.Ops[i-1]; {
+		case strings.EqualFold(op.Op, "UNION"):
+			word = english.Either(op.All, "and, without repeats, of ", "and all of ")
+		case strings.EqualFold(op.Op, "EXCEPT"):
+			word = "that are not in "
+		}
+		text += " " + word + parameter.Mark(i+1)
 	}
+	return english.Sentence(text + w.tail(s))
+}
+
+// combined names the rows of a set operation by what its first SELECT returns.
+func (w *Sentences) combined(s *ast.SelectStmt) string {
+	sel, ok := s.Cores[0].(*ast.SelectQuery)
+	if !ok {
+		return "the rows"
+	}
+	defer w.enter(sel)()
 	var list []string
-	for _, c := range w.q.Output(s) {
-		list = append(list, c.Name)
+	for _, it := range w.q.Expand(sel) {
+		t := w.terms.Counted(w.terms.Item(it))
+		words := w.fullWords(it)
+		if words == nil {
+			words = w.terms.Of(t)
+		}
+		if len(words) == 0 {
+			return "the rows"
+		}
+		list = append(list, strings.Join(english.Plural(words), " "))
 	}
-	return english.Sentence(text + ", with the columns " + english.List(list) + w.tail(s))
+	if len(list) > mostItems {
+		return "the rows"
+	}
+	return "the " + english.List(list)
+}
+
+// fullWords names a column together with its table; nil for anything else.
+func (w *Sentences) fullWords(it sqlast.Item) []string {
+	r := it.Ref
+	if r == nil && it.Expr != nil {
+		r = w.q.Ref(sqlast.Unparen(it.Expr))
+	}
+	if r == nil || r.Source.Table == nil || r.Column < 0 {
+		return nil
+	}
+	one := w.terms.Noun(r.Source.Table).One
+	words := w.columnWords(r)
+	if Mentions(words, one) {
+		return words
+	}
+	return append(slices.Clone(one), words...)
 }
 
 // tail describes order and limit.
@@ -205,7 +275,11 @@ func (w *Sentences) extreme(s *ast.SelectStmt, last *ast.SelectQuery) string {
 		return ""
 	}
 	t := last.OrderBy[0]
-	return "the " + english.Either(t.Order == ast.SortDesc, "lowest ", "highest ") +
+	words := [2]string{"lowest ", "highest "}
+	if w.dated(t.Expr) {
+		words = [2]string{"earliest ", "latest "}
+	}
+	return "the " + english.Either(t.Order == ast.SortDesc, words[0], words[1]) +
 		strings.TrimPrefix(w.ordinal(last, t.Expr), "the ")
 }
 
@@ -267,49 +341,89 @@ func (w *Sentences) enter(s *ast.SelectQuery) func() {
 // mostItems is how many columns of a whole row are listed.
 const mostItems = 8
 
-func (w *Sentences) core(s *ast.SelectQuery) string {
+func (w *Sentences) core(s *ast.SelectQuery) string { return w.selection(s, "") }
+
+// top returns what the one row or group that a statement returns is first in: `the highest age`. It is empty for a
+// statement that returns more, or something less simple.
+func (w *Sentences) top(s *ast.SelectStmt, sel *ast.SelectQuery) string {
+	if sel.Limit == nil || sel.Limit.Offset != nil || w.count(sel.Limit.Count) != "row" || sel.Having != nil ||
+		sel.Distinct == ast.DistinctDistinct || len(w.q.Sources(sel)) == 0 {
+		return ""
+	}
+	defer w.enter(sel)()
+	grouped := len(sel.GroupBy) > 0
+	if sources := w.q.Sources(sel); !grouped && (len(sources) > 1 || sources[0].Table == nil || sqlast.IsGrouped(sel)) ||
+		grouped && len(w.groups(sel)) > 1 {
+		return ""
+	}
+	things, _, _ := w.from(sel)
+	return strings.ReplaceAll(w.extreme(s, sel), countOfRows[len("the "):], "number of "+things)
+}
+
+// selection describes a SELECT. A top chooses one of its rows or groups.
+func (w *Sentences) selection(s *ast.SelectQuery, top string) string {
 	defer w.enter(s)()
-	var b strings.Builder
-	if s.Distinct == ast.DistinctDistinct {
-		b.WriteString("the different ")
-	}
-	items := w.q.Expand(s)
-	list := make([]string, len(items))
-	for i, it := range items {
-		list[i] = w.Item(it)
-		if s.Distinct == ast.DistinctDistinct {
-			list[i] = strings.TrimPrefix(list[i], "the ")
-		}
-	}
+	grouped := sqlast.IsGrouped(s)
+	scalar := w.scalar
+	w.scalar = false
 	things, others, conditions := w.from(s)
-	_, star := s.Columns[0].Expr.(*ast.Star)
-	switch {
-	case star && len(s.Columns) == 1 && len(list) > mostItems:
-		b.WriteString("all columns")
-	default:
-		b.WriteString(english.List(list))
-	}
-	switch counted := b.String(); {
-	case things == "":
-	case strings.Contains(counted, countOfRows):
-		b.Reset()
-		b.WriteString(strings.ReplaceAll(counted, countOfRows, "the number of "+things) + others)
-	default:
-		b.WriteString(" of " + things + others)
+	one := top != "" && !grouped
+	where := " where "
+	if one {
+		things = "the " + w.row(w.main(s)) + " with " + top
+		where = " among those where "
 	}
 	if s.Where != nil {
 		conditions = append(conditions, w.condition(s.Where))
 	}
-	if len(conditions) > 0 {
-		b.WriteString(" where " + strings.Join(conditions, " and "))
+	var b strings.Builder
+	counted := w.items(s, !grouped && !one && !scalar)
+	if strings.Contains(counted, countOfRows+" where ") {
+		where = " among those where "
 	}
-	if len(s.GroupBy) > 0 {
-		b.WriteString(", for each " + strings.Join(w.groups(s), " and "))
+	switch {
+	case things == "":
+		b.WriteString(counted)
+	case strings.Contains(counted, countOfRows+" where "):
+		counted = strings.Replace(counted, countOfRows, "the number of "+things+others, 1)
+		b.WriteString(strings.ReplaceAll(counted, countOfRows, "the number of "+things))
+	case strings.Contains(counted, countOfRows):
+		b.WriteString(strings.ReplaceAll(counted, countOfRows, "the number of "+things) + others)
+	default:
+		article := one && !strings.HasPrefix(counted, "the ") && !strings.HasPrefix(counted, "all ")
+		b.WriteString(english.Either(article, "", "the ") + counted + " of " + things + others)
+	}
+	if len(conditions) > 0 {
+		b.WriteString(where + strings.Join(conditions, " and "))
+	}
+	switch groups := strings.Join(w.groups(s), " and "); {
+	case groups != "" && top != "":
+		b.WriteString(", for the " + groups + " with " + top)
+	case groups != "":
+		b.WriteString(", for each " + groups)
 	}
 	if s.Having != nil {
-		b.WriteString(", " + w.having(s.Having, things))
+		b.WriteString(w.having(s.Having, things))
 	}
 	return b.String()
+}
+
+// items lists the columns of a SELECT; plural says that each stands for all of its values.
+func (w *Sentences) items(s *ast.SelectQuery, plural bool) string {
+	items := w.q.Expand(s)
+	if _, star := s.Columns[0].Expr.(*ast.Star); star && len(s.Columns) == 1 && len(items) > mostItems {
+		return english.Either(s.Distinct == ast.DistinctDistinct, "all columns", "the different rows, with all columns,")
+	}
+	list := make([]string, len(items))
+	for i, it := range items {
+		w.plural = plural && (it.Ref != nil || w.q.Ref(sqlast.Unparen(it.Expr)) != nil)
+		list[i] = w.Item(it)
+		w.plural = false
+		if s.Distinct == ast.DistinctDistinct {
+			list[i] = strings.TrimPrefix(list[i], "the ")
+		}
+	}
+	return english.Either(s.Distinct == ast.DistinctDistinct, "", "the different ") + english.List(list)
 }
 
 // rows names the rows of a SELECT, whatever its columns.
@@ -364,11 +478,15 @@ var moreThan = map[ast.Operator]string{
 // having says which groups are kept.
 func (w *Sentences) having(e ast.Expr, things string) string {
 	if b, ok := sqlast.Unparen(e).(*ast.BinaryExpr); ok && things != "" && moreThan[b.Op] != "" {
-		if f, ok := sqlast.Unparen(b.X).(*ast.FuncCall); ok && f.Star {
-			return "only those with " + moreThan[b.Op] + w.expr(b.Y) + " " + things
+		if f, ok := sqlast.Unparen(b.X).(*ast.FuncCall); ok && f.Star && f.Filter == nil {
+			return " with " + moreThan[b.Op] + w.expr(b.Y) + " " + things
 		}
 	}
-	return "only groups where " + w.condition(e)
+	condition := w.condition(e)
+	if things != "" {
+		condition = strings.ReplaceAll(condition, countOfRows, "the number of "+things)
+	}
+	return " where " + condition
 }
 
 // from names what a SELECT looks at, and the conditions of its joins that do not follow from keys.
@@ -468,10 +586,23 @@ func (w *Sentences) alongKey(c ast.Expr) bool {
 	}
 	x, y := w.q.Ref(sqlast.Unparen(b.X)), w.q.Ref(sqlast.Unparen(b.Y))
 	if x == nil || y == nil || x.Source == y.Source || x.Column < 0 || y.Column < 0 ||
-		x.Source.Table == nil || y.Source.Table == nil || w.twice(x.Source) || w.twice(y.Source) {
+		x.Source.Table == nil || y.Source.Table == nil {
+		return false
+	}
+	if w.inRole(x, y) || w.inRole(y, x) {
+		return true
+	}
+	if w.twice(x.Source) || w.twice(y.Source) {
 		return false
 	}
 	return refers(x, y) || refers(y, x) || w.namesKey(x, y) || w.namesKey(y, x)
+}
+
+// inRole reports whether a column refers to another table in the role that names that table's row.
+func (w *Sentences) inRole(x, y *sqlast.Ref) bool {
+	role := w.role(y.Source)
+	return role != nil && !w.twice(x.Source) && slices.Equal(w.terms.roleOf(x, y), role) &&
+		slices.Equal(y.Source.Table.PrimaryKey, []int{y.Column})
 }
 
 // namesKey reports whether a column bears the name of another table's key, or of that table.
@@ -492,22 +623,74 @@ func (w *Sentences) namesKey(x, y *sqlast.Ref) bool {
 func (w *Sentences) ref(r *sqlast.Ref) string {
 	t := w.terms.ref(r)
 	if t.Table != nil && r.Column >= 0 && t.Table == r.Source.Table {
-		t.Words = PlainColumnWords(t.Table, r.Column)
+		t.Words = w.columnWords(r)
 	}
 	sources := w.q.Sources(w.scope)
 	within := slices.Contains(sources, r.Source)
+	suffix := ""
 	switch {
 	case len(t.Words) == 0:
 		return english.Title(r.Col().Name)
 	case !within && r.Source.Table != nil:
-		return strings.Join(t.Words, " ") + " of the outer " + strings.Join(w.terms.Noun(r.Source.Table).One, " ")
+		suffix = " of the outer " + strings.Join(w.terms.Noun(r.Source.Table).One, " ")
+	case w.role(r.Source) != nil:
+		t.Words = w.terms.Of(t)
 	case w.twice(r.Source):
-		return strings.Join(t.Words, " ") + " of " + w.row(r.Source)
+		suffix = " of " + w.row(r.Source)
 	case len(sources) > 1 && r.Source != w.main(w.scope):
-		return strings.Join(w.terms.Of(t), " ")
-	default:
-		return strings.Join(t.Words, " ")
+		t.Words = w.terms.Of(t)
 	}
+	if w.plural {
+		t.Words = english.Plural(t.Words)
+	}
+	if n := len(t.Words); n > 1 && shortUnits[t.Words[n-1]] && !shortUnits[t.Words[n-2]] {
+		t.Words = slices.Insert(slices.Clone(t.Words), n-1, "in") // the height in cm
+	}
+	return strings.Join(t.Words, " ") + suffix
+}
+
+// several names all values of expressions.
+func (w *Sentences) values(list []ast.Expr) string {
+	w.plural = len(list) == 1 && w.q.Ref(sqlast.Unparen(list[0])) != nil
+	defer func() { w.plural = false }()
+	return w.list(list)
+}
+
+// dated reports whether an expression is a column of dates.
+func (w *Sentences) dated(e ast.Expr) bool {
+	return w.q.Ref(sqlast.Unparen(e)) != nil && w.terms.Term(e).Date
+}
+
+// dateComparisons compare columns of dates.
+var dateComparisons = map[ast.Operator]string{
+	ast.OpLt: "is before", ast.OpLe: "is on or before", ast.OpGt: "is after", ast.OpGe: "is on or after",
+}
+
+// columnWords names a column of a table, with the abbreviation of a table that it refers to spelled out: the stu id of
+// an allergy is its student's id.
+func (w *Sentences) columnWords(r *sqlast.Ref) []string {
+	t := r.Source.Table
+	words := PlainColumnWords(t, r.Column)
+	if len(words) < 2 || !IsID(words) {
+		return words
+	}
+	for _, things := range w.identified(t, r.Column) {
+		if one := w.terms.Noun(things).One; len(one) == 1 && len(words[0]) > 2 && len(words[0]) < len(one[0]) &&
+			strings.HasPrefix(one[0], words[0]) {
+			return append(slices.Clone(one), words[1:]...)
+		}
+	}
+	return words
+}
+
+// identified lists the tables whose rows a column can identify: those that it refers to, and its own.
+func (w *Sentences) identified(t *schema.Table, column int) (list []*schema.Table) {
+	for _, k := range t.ForeignKeys {
+		if target := w.q.Schema.Table(k.Target); target != nil && slices.Equal(k.Columns, []int{column}) {
+			list = append(list, target)
+		}
+	}
+	return append(list, t)
 }
 
 // condition writes a condition; an alternative inside stands in parentheses.
@@ -558,7 +741,14 @@ func (w *Sentences) expr(e ast.Expr) string {
 		if text := w.days(e); text != "" {
 			return text
 		}
-		if word := comparisons[e.Op]; word != "" {
+		if text := w.percentage(e); text != "" {
+			return text
+		}
+		word := comparisons[e.Op]
+		if date := dateComparisons[e.Op]; date != "" && w.dated(e.X) {
+			word = date
+		}
+		if word != "" {
 			return w.expr(e.X) + " " + word + " " + w.expr(e.Y)
 		}
 		return w.expr(e.X) + " " + e.Op.String() + " " + w.expr(e.Y)
@@ -575,6 +765,9 @@ func (w *Sentences) expr(e ast.Expr) string {
 	case *ast.CaseExpr:
 		return w.caseExpr(e)
 	case *ast.CastExpr:
+		if realTypes[strings.ToLower(e.Type.Raw)] {
+			return w.expr(e.X) // only says how to divide
+		}
 		return w.expr(e.X) + " (as " + strings.ToLower(e.Type.Raw) + ")"
 	case *ast.CollateExpr:
 		return w.expr(e.X) + " (compared by " + strings.ToLower(e.Name.Name) + ")"
@@ -586,6 +779,7 @@ func (w *Sentences) expr(e ast.Expr) string {
 		}
 		return "there are " + w.rows(e.Select)
 	case *ast.SubqueryExpr:
+		w.scalar = true
 		return "(" + w.Statement(e.Select) + ")"
 	case *ast.VectorExpr:
 		return "(" + w.list(e.List) + ")"
@@ -644,14 +838,14 @@ func (w *Sentences) like(e *ast.LikeExpr) string {
 }
 
 func (w *Sentences) in(e *ast.InExpr) string {
-	word := english.Either(e.Not, " is one of ", " is none of ")
+	word := english.Either(e.Not, " is one of ", " is not one of ")
 	switch {
 	case e.Select == nil:
 		return w.expr(e.X) + word + "(" + w.list(e.List) + ")"
 	case w.holes[e.Select] > 0:
-		return w.expr(e.X) + word + parameter.Mark(w.holes[e.Select])
+		return w.expr(e.X) + english.Either(e.Not, " is in ", " is not in ") + parameter.Mark(w.holes[e.Select])
 	default:
-		return w.expr(e.X) + word + "(" + w.Statement(e.Select) + ")"
+		return w.expr(e.X) + english.Either(e.Not, " is among ", " is not among ") + "(" + w.Statement(e.Select) + ")"
 	}
 }
 
@@ -684,6 +878,72 @@ var aggregateWords = map[string]string{
 	"lower": "the lower-case form of ", "upper": "the upper-case form of ", "abs": "the absolute value of ",
 }
 
+// counted returns the condition of the rows that an aggregate counts: those for which a CASE is 1; nil for any other.
+func (w *Sentences) counted(e *ast.FuncCall, name string) ast.Expr {
+	if name != "sum" && name != "count" && name != "total" || len(e.Args) != 1 || e.Distinct || e.Over != nil {
+		return nil
+	}
+	condition, value, ok := w.terms.conditional(e.Args[0])
+	if value != nil && name == "count" && w.never(value) {
+		value = nil
+	}
+	if !ok || value != nil || name == "count" && w.otherwise(e.Args[0]) {
+		return nil
+	}
+	if c, isCase := Unwrap(e.Args[0]).(*ast.CaseExpr); isCase && c.Operand != nil {
+		return nil
+	}
+	return condition
+}
+
+// otherwise reports whether an expression has a value where its condition does not hold, so that count counts it.
+func (w *Sentences) otherwise(e ast.Expr) bool {
+	null := func(x ast.Expr) bool {
+		l, ok := sqlast.Unparen(x).(*ast.Literal)
+		return ok && l.Kind == ast.LitNull
+	}
+	switch e := Unwrap(e).(type) {
+	case *ast.CaseExpr:
+		return e.Else != nil && !null(e.Else)
+	case *ast.FuncCall:
+		return len(e.Args) > 2 && !null(e.Args[2])
+	default:
+		return true
+	}
+}
+
+// never reports whether a column is never missing.
+func (w *Sentences) never(e ast.Expr) bool {
+	r := w.q.Ref(sqlast.Unparen(e))
+	return r != nil && r.Column >= 0 && r.Source.Table != nil && !r.Source.Nullable &&
+		(r.Source.Table.Columns[r.Column].NotNull || slices.Equal(r.Source.Table.PrimaryKey, []int{r.Column}))
+}
+
+// identifies reports whether a column is the key of the rows that a SELECT is about.
+func (w *Sentences) identifies(e ast.Expr) bool {
+	r := w.q.Ref(sqlast.Unparen(e))
+	return r != nil && w.never(e) && r.Source == w.main(w.scope) &&
+		slices.Equal(r.Source.Table.PrimaryKey, []int{r.Column})
+}
+
+// rankings describe the functions that number the rows of a window.
+var rankings = map[string]string{
+	"rank": "the rank", "dense_rank": "the rank without gaps", "row_number": "the row number",
+}
+
+// dateAggregates describe the ends of a column of dates.
+var dateAggregates = map[string]string{"max": "the latest ", "min": "the earliest "}
+
+// pluralAggregates speak of all values of their argument.
+var pluralAggregates = map[string]bool{"count": true, "group_concat": true}
+
+// repeatedAggregates replace a word with which the argument begins.
+var repeatedAggregates = map[string]string{
+	"the average ": "the mean of the ", "the total ": "the sum of the ", "the highest ": "the maximum of the ",
+	"the lowest ": "the minimum of the ", "the list of ": "the list of all ", "the latest ": "the maximum of the ",
+	"the earliest ": "the minimum of the ",
+}
+
 func (w *Sentences) call(e *ast.FuncCall) string {
 	name := strings.ToLower(e.Name.Name)
 	var text string
@@ -693,28 +953,43 @@ func (w *Sentences) call(e *ast.FuncCall) string {
 		format, _ := w.q.Literal(e.Args[0])
 		part = datePartPhrases[fmt.Sprint(format)]
 	}
+	if date := dateAggregates[name]; date != "" && len(e.Args) == 1 && w.dated(e.Args[0]) {
+		word = date
+	}
+	different := english.Either(e.Distinct, "", "different ")
 	switch {
 	case part != "":
 		text = part + w.expr(e.Args[1])
 	case e.Star:
 		text = countOfRows
 	case e.Distinct && name == "count":
-		text = "the number of different " + w.list(e.Args)
-	case e.Distinct && word != "":
-		text = word + "different " + w.list(e.Args)
+		text = "the number of different " + w.values(e.Args)
+	case w.counted(e, name) != nil:
+		text = countOfRows + " where " + w.condition(w.counted(e, name))
+	case name == "count" && w.identifies(e.Args[0]):
+		text = countOfRows
+	case name == "count" && w.never(e.Args[0]):
+		text = "the number of " + w.values(e.Args)
+	case word != "" && pluralAggregates[name]:
+		text = word + different + w.values(e.Args)
 	case word != "" && len(e.Args) == 1:
-		text = word + w.list(e.Args)
-	default:
-		text = name + "(" + w.list(e.Args) + ")"
-		if e.Distinct {
-			text = name + "(different " + w.list(e.Args) + ")"
+		argument := w.list(e.Args)
+		if strings.HasPrefix("the "+argument, word) { // the total total
+			word = repeatedAggregates[word]
 		}
+		text = word + different + argument
+	default:
+		text = name + "(" + different + w.list(e.Args) + ")"
 	}
 	if e.Filter != nil {
 		text += " where " + w.expr(e.Filter)
 	}
 	if e.Over != nil {
-		text += " over a window"
+		if ranking := rankings[name]; ranking != "" {
+			text = ranking
+		} else {
+			text += " over a window"
+		}
 		if len(e.Over.Partition) > 0 {
 			text += " for each " + w.list(e.Over.Partition)
 		}
@@ -724,6 +999,55 @@ func (w *Sentences) call(e *ast.FuncCall) string {
 		}
 	}
 	return text
+}
+
+// realTypes are the types of numbers with a fraction.
+var realTypes = english.Set("real", "float", "double", "double precision")
+
+// plainNumber takes off parentheses and casts to numbers with a fraction.
+func plainNumber(e ast.Expr) ast.Expr {
+	for {
+		e = sqlast.Unparen(e)
+		c, ok := e.(*ast.CastExpr)
+		if !ok || !realTypes[strings.ToLower(c.Type.Raw)] {
+			return e
+		}
+		e = c.X
+	}
+}
+
+// percentage describes a quotient times 100.
+func (w *Sentences) percentage(e *ast.BinaryExpr) string {
+	hundred := func(x ast.Expr) bool {
+		v, ok := w.q.Literal(plainNumber(x))
+		return ok && w.holes[x] == 0 && (v == int64(100) || v == 100.0)
+	}
+	factor := func(x ast.Expr, op ast.Operator) (part, other ast.Expr) {
+		b, ok := plainNumber(x).(*ast.BinaryExpr)
+		switch {
+		case !ok || b.Op != op:
+			return nil, nil
+		case op == ast.OpMul && hundred(b.X):
+			return b.Y, b.X
+		case op == ast.OpMul && !hundred(b.Y):
+			return nil, nil
+		}
+		return b.X, b.Y
+	}
+	var part, whole ast.Expr
+	switch {
+	case e.Op == ast.OpDiv:
+		part, _ = factor(e.X, ast.OpMul)
+		whole = e.Y
+	case e.Op == ast.OpMul && hundred(e.Y):
+		part, whole = factor(e.X, ast.OpDiv)
+	case e.Op == ast.OpMul && hundred(e.X):
+		part, whole = factor(e.Y, ast.OpDiv)
+	}
+	if part == nil {
+		return ""
+	}
+	return w.expr(part) + " as a percentage of " + w.expr(whole)
 }
 
 // days describes the difference of two days.
