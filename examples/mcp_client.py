@@ -1,6 +1,6 @@
 """An MCP client without any package: it starts a server, lists its tools and calls one of them.
 
-    python3 mcp_client.py -- seatrial serve SUITE --mcp stdio --instance INSTANCE
+    python3 mcp_client.py -- seatrial serve SUITE --mcp stdio --instance ALIAS
     python3 mcp_client.py TOOL '{"argument": 1}' -- SERVER...
 
 Without TOOL it calls the first tool of the server's own, with made-up values for the required arguments. It repeats a

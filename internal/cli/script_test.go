@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SUITE", small)
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
 			env.Setenv("SEATRIAL_FULL", "true") // brief.txtar and demo.txtar are about short answers
 			recipe, err := os.ReadFile(filepath.FromSlash("../../examples/http_loop.py"))
 			if err == nil {

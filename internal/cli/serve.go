@@ -52,6 +52,8 @@ type serveOptions struct {
 	headerTime time.Duration
 	logLevel   string
 	listing    string
+	aliasKey   string
+	aliases    bool
 	recorded   *pflag.FlagSet // flags that decide the content of the run
 }
 
@@ -61,11 +63,13 @@ const tokenVariable = "SEATRIAL_TOKEN"
 func (a *app) serveCommand() *cobra.Command {
 	o := serveOptions{}
 	cmd := &cobra.Command{
-		Use:   "serve SUITE --http ADDRESS | --mcp stdio --instance ID",
+		Use:   "serve SUITE --http ADDRESS | --mcp stdio --instance ALIAS | --list-aliases",
 		Short: "Serve a suite to any agent: episodes, tools and steps over HTTP or MCP",
 		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes the API, and /docs/ shows it. " +
-			"/mcp?instance=ID\n" +
+			"/mcp?instance=ALIAS\n" +
 			"speaks MCP, and so does the address of an episode followed by /mcp.\n\n" +
+			"The id of an instance names its task and its fault. Its alias does not: --list-aliases prints both. Use aliases\n" +
+			"wherever an agent or its client can look, such as in the configuration of an MCP client.\n\n" +
 			"With --mcp stdio it serves one episode to the MCP client that started it, over standard input and output, " +
 			"until the\n" +
 			"client closes them.\n\n" +
@@ -89,7 +93,10 @@ func (a *app) serveCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.http, "http", "", "address to listen on, such as 127.0.0.1:8080; port 0 takes a free one")
 	f.StringVar(&o.mcp, "mcp", "", "speak MCP over this transport instead of HTTP: "+mcpStdio)
-	f.StringVar(&o.instance, "instance", "", "instance that the MCP client plays")
+	f.StringVar(&o.instance, "instance", "", "alias or id of the instance that the MCP client plays")
+	f.BoolVar(&o.aliases, "list-aliases", false, "print the aliases of the instances, and serve nothing")
+	f.StringVar(&o.aliasKey, "alias-key", "", "file with the key of aliases, made if it does not exist (default: one for "+
+		"this user)")
 	f.StringVar(&o.agent, "agent", "client", "name of the agent in reports, over --mcp "+mcpStdio)
 	f.StringVar(&o.out, "out", "", "file of the run; without one, episodes are not stored")
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the bearer token that clients need")
@@ -126,9 +133,13 @@ func (o *serveOptions) check() error {
 	case o.mcp != "" && o.mcp != mcpStdio:
 		return diag.Unknown("transport of MCP", o.mcp, []string{mcpStdio})
 	case o.mcp != "" && o.http != "":
-		return diag.Usagef("--http and --mcp exclude each other").WithHint("over HTTP, MCP is at /mcp?instance=ID")
+		return diag.Usagef("--http and --mcp exclude each other").WithHint("over HTTP, MCP is at /mcp?instance=ALIAS")
+	case o.aliases && (o.http != "" || o.mcp != ""):
+		return diag.Usagef("--list-aliases serves nothing, so it excludes --http and --mcp")
+	case o.aliases:
+		return nil
 	case o.mcp != "" && o.instance == "":
-		return diag.Usagef("no instance is given").WithHint("--instance ID, from instances.jsonl in the suite")
+		return diag.Usagef("no instance is given").WithHint("--instance ALIAS, from --list-aliases")
 	case o.mcp == "" && o.instance != "":
 		return diag.Usagef("--instance goes with --mcp %s", mcpStdio)
 	case o.mcp == "" && o.http == "":
@@ -136,7 +147,7 @@ func (o *serveOptions) check() error {
 	case o.listing != "" && o.listing != "loose":
 		return diag.Unknown("listing", o.listing, []string{"loose"})
 	case o.listing != "" && o.mcp == "":
-		return diag.Usagef("--listing goes with --mcp %s", mcpStdio).WithHint("over HTTP, /mcp?instance=ID&listing=loose")
+		return diag.Usagef("--listing goes with --mcp %s", mcpStdio).WithHint("over HTTP, /mcp?instance=ALIAS&listing=loose")
 	case !slices.Contains(listen.LogLevels(), o.logLevel):
 		return diag.Unknown("log level", o.logLevel, listen.LogLevels())
 	case o.maxDelay < 0:
@@ -216,6 +227,13 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	key, err := o.readAliasKey()
+	if err != nil {
+		return err
+	}
+	if o.aliases {
+		return a.listAliases(s, key)
+	}
 	var listener net.Listener
 	var options server.Options
 	if o.mcp == "" {
@@ -228,8 +246,13 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		}
 		options.Log = listen.NewLogger(a.Err, o.logLevel)
 		options.Version = version()
-	} else if !slices.ContainsFunc(s.Instances, func(in *suite.Instance) bool { return in.ID == o.instance }) {
-		return diag.Usagef("the suite has no instance %q", o.instance).WithHint("instances.jsonl in the suite lists them")
+	}
+	played := slices.IndexFunc(s.Instances, func(in *suite.Instance) bool {
+		return in.ID == o.instance || server.Alias(key, s.Manifest.Digest, in.ID) == o.instance
+	})
+	if o.mcp != "" && played < 0 {
+		return diag.Usagef("the suite has no instance %q", o.instance).
+			WithHint("seatrial serve SUITE --list-aliases lists them")
 	}
 	store, err := a.serveStore(ctx, o, s.Manifest.Digest)
 	if err != nil {
@@ -250,8 +273,14 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	core, err := server.NewEpisodes(ctx, server.Config{
 		Suite: s, Worlds: worlds, Shown: settings.ShownAs(o.evidence, o.handles),
-		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, Budget: o.budget, Grades: o.grades, Limits: o.limits,
-		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // a closed stream is no error
+		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, AliasKey: key, Budget: o.budget, Grades: o.grades, Limits: o.limits,
+		Failed: func(err error) {
+			text := err.Error()
+			if o.mcp != "" { // the client reads the error stream
+				text = strings.ReplaceAll(text, s.Instances[played].ID, o.instance)
+			}
+			_, _ = fmt.Fprintf(a.Err, "seatrial: %s\n", text) // a closed stream is no error
+		},
 	})
 	if err != nil {
 		return err
@@ -264,7 +293,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		err = a.printJSON(map[string]any{"url": address, "instances": len(s.Instances), "openapi": address + "/openapi.json"})
 	} else {
 		a.printf("Serving %d instances at %s\n  API        %s/openapi.json\n  docs       %s/docs/\n"+
-			"  MCP        %s/mcp?instance=ID\n", len(s.Instances), address, address, address, address)
+			"  MCP        %s/mcp?instance=ALIAS\n", len(s.Instances), address, address, address, address)
 		if store == nil {
 			a.printf("  episodes are not stored: --out FILE stores them\n")
 		}
@@ -279,6 +308,42 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	if store != nil {
 		return a.served(context.WithoutCancel(ctx), s, store)
+	}
+	return nil
+}
+
+// readAliasKey reads the key of aliases, the user's own if no file is named. A server that cannot have that key makes one
+// for itself: clients see its aliases in the API.
+func (o *serveOptions) readAliasKey() ([]byte, error) {
+	if o.aliasKey != "" {
+		return server.AliasKey(o.aliasKey)
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		err = diag.Usagef("there is no folder for the key of aliases: %v", err).WithHint("--alias-key FILE")
+	} else {
+		var key []byte
+		if key, err = server.AliasKey(filepath.Join(dir, "seatrial", "alias.key")); err == nil {
+			return key, nil
+		}
+	}
+	if o.aliases {
+		return nil, err
+	}
+	return []byte(rand.Text() + rand.Text()), nil
+}
+
+// listAliases prints the aliases of a suite's instances.
+func (a *app) listAliases(s *suite.Suite, key []byte) error {
+	list := make([]map[string]string, len(s.Instances))
+	for i, in := range s.Instances {
+		list[i] = map[string]string{"alias": server.Alias(key, s.Manifest.Digest, in.ID), "instance": in.ID}
+	}
+	if a.asJSON {
+		return a.printJSON(list)
+	}
+	for _, l := range list {
+		a.printf("%s  %s\n", l["alias"], l["instance"])
 	}
 	return nil
 }

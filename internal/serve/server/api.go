@@ -229,6 +229,7 @@ func page(r *http.Request) (after string, limit int, err error) {
 
 type instanceInfo struct {
 	Instance string `json:"instance"`
+	Alias    string `json:"alias"`
 	Task     string `json:"task"`
 	Style    string `json:"style"`
 	Database string `json:"database"`
@@ -265,7 +266,7 @@ func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
 			out.Next = out.Instances[limit-1].Instance
 			break
 		}
-		out.Instances = append(out.Instances, instanceInfo{in.ID, in.Task, t.Style, t.Database, t.Split})
+		out.Instances = append(out.Instances, instanceInfo{in.ID, a.core.Alias(in.ID), in.Task, t.Style, t.Database, t.Split})
 	}
 	a.write(w, r, http.StatusOK, &out)
 }

@@ -58,7 +58,7 @@ func (s *Episodes) NewBatch(instances []string, budget task.Budget, auto bool) (
 		seats: make([]seat, len(instances)), last: s.now(),
 	}
 	for i, id := range instances {
-		at, known := s.instances[id]
+		at, known := s.instances[s.resolve(id)]
 		if !known {
 			return nil, refuse(RefusedUnknown, "The suite has no instance of number %d of the list.", i)
 		}

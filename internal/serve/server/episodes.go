@@ -25,7 +25,7 @@ const maxName = 200
 
 // Request asks for an episode.
 type Request struct {
-	Instance string
+	Instance string // its id or alias
 	// Agent and Protocol name the client in reports; "" is "client" and "http".
 	Agent, Protocol string
 	Hints           string // one of [episode.Hints]; "" is none
@@ -51,8 +51,9 @@ type Episodes struct {
 	config    Config
 	limits    Limits
 	stage     *episode.Stage
-	training  *episode.Stage // without neighbours: arguments are not compared there
-	instances map[string]int // position in the suite, by id
+	training  *episode.Stage    // without neighbours: arguments are not compared there
+	instances map[string]int    // position in the suite, by id
+	aliases   map[string]string // ids, by alias
 	now       func() time.Time
 
 	// stopping is cancelled, with the cause, when open episodes are to be broken off.
@@ -96,7 +97,7 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 		config: config, limits: config.Limits.orDefault(), now: config.Now,
 		instances: make(map[string]int, len(config.Suite.Instances)),
 		byHandle:  map[string]*Episode{}, byID: map[string]*Episode{}, trials: map[string]int{}, finished: map[string]bool{},
-		keys: map[string]*creation{},
+		keys: map[string]*creation{}, aliases: map[string]string{},
 	}
 	remembered := newMemo(config.Worlds, s.limits.MemoBytes/2)
 	s.stage = episode.NewStage(config.Suite, remembered, environment.Limits{})
@@ -111,6 +112,9 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 	}
 	for i, in := range config.Suite.Instances {
 		s.instances[in.ID] = i
+		if config.AliasKey != nil {
+			s.aliases[s.Alias(in.ID)] = in.ID
+		}
 	}
 	if config.Store != nil {
 		var err error
@@ -191,7 +195,7 @@ func (s *Episodes) check(r *Request) *Refusal {
 	case !(r.Scale >= 0) || r.Scale > 1000:
 		return refuse(RefusedBad, "The scale of the budget must be between 0 and 1000.")
 	}
-	if _, known := s.instances[r.Instance]; !known {
+	if r.Instance = s.resolve(r.Instance); r.Instance == "" {
 		return refuse(RefusedUnknown, "The suite has no such instance.")
 	}
 	return nil

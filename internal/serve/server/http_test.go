@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -499,6 +500,7 @@ func TestDocument(t *testing.T) {
 	for r := range known {
 		t.Errorf("there is no %s", r)
 	}
+	checkRequests(t, s, doc)
 	_, page, h := s.do(http.MethodGet, "/docs/", "")
 	if strings.Contains(string(page), "cdn") || !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'self'") {
 		t.Error("the page takes something from elsewhere")
@@ -507,6 +509,34 @@ func TestDocument(t *testing.T) {
 		if status, data, _ := s.do(http.MethodGet, "/docs/"+file, ""); status != http.StatusOK || len(data) < 10_000 {
 			t.Errorf("%s: %d, %d bytes", file, status, len(data))
 		}
+	}
+}
+
+// checkRequests checks that the document's request schemas are as strict as the server.
+func checkRequests(t *testing.T, s *site, doc *openapi3.T) {
+	t.Helper()
+	in := instances(t, task.StyleFunc)[0].ID
+	_, _, header := s.do(http.MethodPost, "/v1/batches", fmt.Sprintf(`{"instances":[%q]}`, in))
+	batch := strings.TrimPrefix(header.Get("Location"), "/v1/batches/")
+	closed := 0
+	for address, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			if o.RequestBody == nil || strings.HasSuffix(address, "/tools/{tool}") { // arguments are the tool's own
+				continue
+			}
+			schema := o.RequestBody.Value.Content["application/json"].Schema.Value
+			if has := schema.AdditionalProperties.Has; has == nil || *has {
+				t.Errorf("%s %s: the request may have other properties", method, address)
+			}
+			at := strings.NewReplacer("{episode}", path.Base(s.open(in).URL), "{batch}", batch).Replace(address)
+			if status, data, _ := s.do(method, at, `{"surprise": 1}`); status != http.StatusBadRequest {
+				t.Errorf("%s %s takes a property that it does not know: %d %s", method, at, status, data)
+			}
+			closed++
+		}
+	}
+	if closed < 9 {
+		t.Errorf("only %d requests have bodies", closed)
 	}
 }
 

@@ -46,7 +46,7 @@ type httpDesk struct {
 	underWay map[callKey]context.CancelFunc
 }
 
-// serveMCP serves MCP: at an episode's address, and at /mcp?instance=ID, where each session plays an episode of its
+// serveMCP serves MCP: at an episode's address, and at /mcp?instance=ALIAS, where each session plays an episode of its
 // own.
 func (a *api) serveMCP(mux *http.ServeMux) {
 	a.desks = desks{byHandle: map[string]*httpDesk{}, sessions: map[string]*httpDesk{}}
@@ -220,7 +220,7 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 		return
 	}
 	if q.Get("instance") == "" {
-		a.fail(w, r, refuse(RefusedBad, "Say which instance is to be played, as in /mcp?instance=ID."))
+		a.fail(w, r, refuse(RefusedBad, "Say which instance is to be played, as in /mcp?instance=ALIAS."))
 		return
 	}
 	e, _, err := a.core.Open(r.Context(), Request{

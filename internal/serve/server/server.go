@@ -30,6 +30,8 @@ type Config struct {
 	Now   func() time.Time // the clock
 	// Secret makes handles that cannot be guessed: 32 bytes that leave the process in no other form.
 	Secret []byte
+	// AliasKey makes the opaque names of instances: see [Alias]. Nil for none.
+	AliasKey []byte
 	// Budget bounds every episode, whatever is asked for; 0 is no bound.
 	Budget task.Budget
 	Grades bool // grades of ended episodes can be read
