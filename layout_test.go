@@ -29,6 +29,7 @@ var layout = []string{
 	"sql/database",
 	"sql/fact",
 	"sql/mutant",
+	"sql/unsaid",
 	"sql/witness",
 	"sql/synthesize",
 	"tools/embedding",

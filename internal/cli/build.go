@@ -347,7 +347,11 @@ func (a *app) printProof(r *buildResult) {
 		r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
 		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told,
 		r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
-	a.printf("  flagged    %d weak, %d guessable\n", r.Weak, r.Guessable)
+	a.printf("  flagged    %d weak, %d guessable", r.Weak, r.Guessable)
+	if r.Ambiguous > 0 {
+		a.printf(", %d whose request leaves open what is graded", r.Ambiguous)
+	}
+	a.printf("\n")
 }
 
 func percent(n, of int) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/sql/unsaid"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/function"
@@ -219,6 +220,11 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 	if src := b.byName[t.Database]; src != nil && src.made {
 		t.Flags = append(t.Flags, task.FlagSynthesized)
 	}
+	var answer []task.Row
+	if right := t.Gold.Answers(); len(right) > 0 {
+		answer = right[0].Rows
+	}
+	t.Flags = append(t.Flags, unsaid.Flags(it.query, it.example.Question+"\n"+it.example.Evidence, answer)...)
 	primary := plans[task.Draw(b.opts.Seed, "primary", t.ID).IntN(len(plans))]
 	in := &suite.Instance{
 		ID: suite.CleanID(t.ID).String(), Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
@@ -398,6 +404,9 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 		}
 		if slices.Contains(t.Flags, task.FlagGuessable) {
 			c.Guessable++
+		}
+		if t.Ambiguous() {
+			c.Ambiguous++
 		}
 		if slices.Contains(t.Flags, task.FlagSynthesized) {
 			c.Synthesized++

@@ -110,6 +110,7 @@ type Counts struct {
 	PlansDropped     int            `json:"plans_dropped,omitempty"` // second plans that do not hold
 	Weak             int            `json:"weak"`
 	Guessable        int            `json:"guessable"`
+	Ambiguous        int            `json:"ambiguous,omitempty"` // with a flag of [task.AmbiguityFlags]
 	// tasks whose database has generated rows
 	Synthesized          int `json:"synthesized,omitempty"`
 	TasksWithAlternative int `json:"tasks_with_alternative"`

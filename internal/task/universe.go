@@ -3,7 +3,10 @@
 // never know where tools come from (SQL, a corpus) or how they are run.
 package task
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Styles in which SQL becomes tools.
 const (
@@ -265,7 +268,23 @@ const (
 	FlagUnstated = "unstated"
 	// FlagRefused marks static tasks whose right calls the official checker refuses; they are right leniently.
 	FlagRefused = "refused"
+	// The flags below mark tasks whose answer is graded by something that the request leaves open: a column that it does
+	// not ask for, an order that it does not give, and whether repeated rows count. Reports repeat their headline without
+	// these tasks. Package unsaid decides them.
+	FlagColumnsUnasked = "columns_unasked"
+	FlagOrderUnsaid    = "order_unsaid"
+	FlagDistinctUnsaid = "distinct_unsaid"
 )
+
+// AmbiguityFlags lists the flags of tasks whose request leaves open what its answer is graded by.
+func AmbiguityFlags() []string {
+	return []string{FlagColumnsUnasked, FlagOrderUnsaid, FlagDistinctUnsaid}
+}
+
+// Ambiguous reports whether the request leaves open what its answer is graded by.
+func (t *Task) Ambiguous() bool {
+	return slices.ContainsFunc(AmbiguityFlags(), func(f string) bool { return slices.Contains(t.Flags, f) })
+}
 
 // Task is a question with its proven answer and the plans that reach it.
 type Task struct {

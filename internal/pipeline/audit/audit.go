@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -54,6 +55,9 @@ const (
 	CodeUnusedNumber  = "unused_number"
 	CodeUnusedText    = "unused_text"
 	CodeEvidenceName  = "evidence_name"
+	CodeColumns       = task.FlagColumnsUnasked
+	CodeOrder         = task.FlagOrderUnsaid
+	CodeDistinct      = task.FlagDistinctUnsaid
 	CodeQuestions     = "contradicting_questions"
 	CodeDuplicate     = "duplicate"
 	CodeRespelled     = "literal_respelled"
@@ -107,6 +111,9 @@ func Kinds() []Kind {
 		{CodeUnusedNumber, Warning, "the question has a number that the SQL does not use"},
 		{CodeUnusedText, Warning, "the question quotes a text that the SQL does not use"},
 		{CodeEvidenceName, Warning, "the evidence names a column that the database does not have"},
+		{CodeColumns, Warning, "the question does not ask for a column of the answer"},
+		{CodeOrder, Warning, "the question leaves open an order of rows or columns that the answer is graded by"},
+		{CodeDistinct, Warning, "the question leaves open whether repeated rows count"},
 		{CodeQuestions, Warning, "the same SQL answers another question, which says another value"},
 		{CodeDuplicate, Warning, "the same question with the same SQL occurs elsewhere"},
 		{CodeRespelled, Note, "the question spells a literal of the SQL differently"},

@@ -100,7 +100,7 @@ func plantedExamples() []planted {
 		{"Remove the ports.", "DELETE FROM port", nil, []string{"not_a_select sql 1:1"}, "one SELECT"},
 		{"How long are the names and countries?", "SELECT length(name, country) FROM port", nil,
 			[]string{"failing_sql sql 0:0"}, "wrong number"},
-		{"Name one ship a flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, []string{"indeterminate sql 1:14"},
+		{"Give each flag and the name of one ship.", "SELECT flag, name FROM ship GROUP BY flag", nil, []string{"indeterminate sql 1:14"},
 			"GROUP BY"},
 		{"What is the heaviest ship?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 1", nil, []string{"tie sql 1:42"},
 			"ship.ship_id"},
@@ -113,11 +113,11 @@ func plantedExamples() []planted {
 			[]string{"literal_absent sql 1:39"}, "did you mean 'Norway'?",
 		},
 		{
-			"Which ships fly red flags, and where are they?", "SELECT name, port_id FROM ship WHERE flag = 'green'", nil,
+			"Which ships fly red flags, and which are their port ids?", "SELECT name, port_id FROM ship WHERE flag = 'green'", nil,
 			[]string{"literal_unnamed sql 1:45"}, "'red', another value of ship.flag",
 		},
 		{
-			"Which ship is Heron's twin, Albatros?", "SELECT tons FROM ship WHERE name = 'Albatross'", nil,
+			"How many tons has Heron's twin, Albatros?", "SELECT tons FROM ship WHERE name = 'Albatross'", nil,
 			[]string{"literal_respelled sql 1:36"}, `"Albatros"`,
 		},
 		{
@@ -134,7 +134,7 @@ func plantedExamples() []planted {
 			nil, []string{"literal_respelled sql 1:99"}, `"German"`,
 		},
 		{
-			"What are the two deepest ports?", "SELECT name FROM port ORDER BY depth DESC LIMIT 2", nil,
+			"What are the two deepest ports, deepest first?", "SELECT name FROM port ORDER BY depth DESC LIMIT 2", nil,
 			[]string{"literal_respelled sql 1:49"}, `"two"`,
 		},
 		{
@@ -149,7 +149,7 @@ func plantedExamples() []planted {
 		{
 			"Which ships lie in a port of more than 10 metres?",
 			"SELECT DISTINCT s.name FROM ship AS s JOIN port AS p WHERE p.depth > 10", nil,
-			[]string{"cross_product sql 1:44"}, "s.port_id = p.port_id",
+			[]string{"cross_product sql 1:44", "distinct_unsaid sql 1:1"}, "s.port_id = p.port_id",
 		},
 		{
 			"Which ships of at least 800 tons are there?", "SELECT name FROM ship WHERE tons > 800", nil,
@@ -157,11 +157,11 @@ func plantedExamples() []planted {
 		},
 		{
 			"Which ships were built in 2004 for 25 sailors?", "SELECT name, tons FROM ship WHERE built = 2004", nil,
-			[]string{"unused_number question 1:36"}, `"25"`,
+			[]string{"unused_number question 1:36", "columns_unasked sql 1:1"}, `"25"`,
 		},
 		{
 			`Which ships with "blue" flags lie in "Calais"?`, "SELECT name, ship_id FROM ship WHERE flag = 'blue'", nil,
-			[]string{"unused_text question 1:39"}, `"Calais"`,
+			[]string{"unused_text question 1:39", "columns_unasked sql 1:1"}, `"Calais"`,
 		},
 		{
 			"How heavy is the fleet?", "SELECT sum(tons) FROM ship", []string{"evidence", "heavy refers to sum(ship.tonnage)"},
@@ -185,8 +185,12 @@ func plantedExamples() []planted {
 			[]string{"same_question question 1:1"}, "same answer",
 		},
 		{
-			"What are the 3 oldest ships?", "SELECT name FROM ship ORDER BY built LIMIT 3", nil, []string{"may_tie sql 1:32"},
+			"What are the 3 oldest ships, oldest first?", "SELECT name FROM ship ORDER BY built LIMIT 3", nil, []string{"may_tie sql 1:32"},
 			"2 tie",
+		},
+		{
+			"Which ships fly no green flag?", "SELECT name FROM ship WHERE flag <> 'green' ORDER BY crew", nil,
+			[]string{"order_unsaid sql 1:54"}, "asks for no order",
 		},
 		{
 			"Which ships were built at the time of now?", "SELECT name FROM ship WHERE built < strftime('%Y', 'now') + 0", nil,

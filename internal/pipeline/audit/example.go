@@ -41,7 +41,7 @@ type pass struct {
 func passes() []pass {
 	return []pass{
 		{"outcome", outcome}, {"ties", ties}, {"types", types}, {"absent", absent}, {"unnamed", unnamed}, {"bounds", bounds},
-		{"products", products}, {"unused", unused}, {"evidence", evidence}, {"proof", proven},
+		{"products", products}, {"open", open}, {"unused", unused}, {"evidence", evidence}, {"proof", proven},
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/unsaid"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
@@ -40,6 +42,18 @@ func unused(_ context.Context, s *subject) error {
 			s.addIn(CodeUnusedText, InQuestion, q[0], fmt.Sprintf("the question quotes %q, and the SQL has no such text", text),
 				"see whether the SQL lacks a condition or has another value")
 		}
+	}
+	return nil
+}
+
+// open finds columns, orders and repetitions by which the answer is graded and that the question leaves open.
+func open(_ context.Context, s *subject) error {
+	var rows []task.Row
+	if s.Finding.Result != nil && !s.made {
+		rows = s.Finding.Result.Rows
+	}
+	for _, g := range unsaid.Find(s.query, s.Example.Question+"\n"+s.Example.Evidence, rows) {
+		s.addIn(g.Flag, InSQL, g.At, g.Message, g.Remedy)
 	}
 	return nil
 }

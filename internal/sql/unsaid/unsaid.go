@@ -1,0 +1,273 @@
+// Package unsaid finds what a request leaves open although its answer is graded by it: a column that the request does
+// not ask for, an order, and whether repeated rows count. Builds, audits and paraphrases share these rules. The package
+// must never know how answers are graded, and it never executes anything.
+package unsaid
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/fact"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// Gap is something that a request leaves open.
+type Gap struct {
+	Flag    string // task.FlagColumnsUnasked, task.FlagOrderUnsaid or task.FlagDistinctUnsaid
+	Message string // what is left open
+	Remedy  string // what the request could say
+	At      int    // byte offset in the query's source
+}
+
+// Find lists what a request leaves open about the answer of its query, at most one gap for each flag, in the order of
+// [task.AmbiguityFlags]. rows is the answer if it is known: repeated rows are a gap only if the answer has some.
+func Find(q *sqlast.Query, request string, rows []task.Row) []Gap {
+	r := newReading(q, request)
+	var gaps []Gap
+	for _, rule := range []func(*reading, []task.Row) *Gap{columnsUnasked, orderUnsaid, distinctUnsaid} {
+		if g := rule(r, rows); g != nil {
+			gaps = append(gaps, *g)
+		}
+	}
+	return gaps
+}
+
+// Flags lists the flags of [Find].
+func Flags(q *sqlast.Query, request string, rows []task.Row) []string {
+	var flags []string
+	for _, g := range Find(q, request, rows) {
+		flags = append(flags, g.Flag)
+	}
+	return flags
+}
+
+// everything matches requests for all columns of a table.
+var everything = regexp.MustCompile(`(?i)\b(?:information|info|details?|everything|records?|rows?|columns?|attributes?|` +
+	`fields?|entries|contents?|complete|entire|data|all about)\b`)
+
+// columnsUnasked finds the first column of the answer that the request neither names nor describes.
+func columnsUnasked(r *reading, _ []task.Row) *Gap {
+	if r.stars && everything.MatchString(r.text) {
+		return nil
+	}
+	var unasked []string
+	for i := range r.columns {
+		if !r.columns[i].asked {
+			unasked = append(unasked, r.columns[i].name)
+		}
+	}
+	if len(unasked) == 0 {
+		return nil
+	}
+	return &Gap{task.FlagColumnsUnasked, fmt.Sprintf("the request does not ask for %s", strings.Join(unasked, ", ")),
+		"ask for each column of the answer, or leave it out of the SQL", r.core.Pos()}
+}
+
+var (
+	ordering = regexp.MustCompile(`(?i)\b(?:order(?:ed|ing|s)?|sort(?:ed|ing)?|ascending|descending|alphabet\w*|lexico\w*|` +
+		`rank(?:ed|ing)?|decreas\w+|increas\w+|chronolog\w+|revers\w+|arrang\w+|first to last|from \w+(?: \w+)? to|` +
+		`(?:\w{2,}est|most|least)(?: [\w-]+){0,3} (?:first|last)|(?:day|week|month|year|hour) by (?:day|week|month|year|hour))\b`)
+	leading    = regexp.MustCompile(`(?i)\b(?:top|first|last|bottom|leading)\b`)
+	descending = regexp.MustCompile(`(?i)\b(?:desc|descending|decreas\w+|revers\w+|down\w*|most|top|largest|highest|` +
+		`greatest|biggest|longest|newest|latest|recent|oldest|best|\w{2,}est(?: \w+)? first|from (?:high|old|large|late|new|big|long|z|most)\w*|high\w* to low\w*)\b`)
+)
+
+// orderUnsaid finds an order of rows, or of columns of one kind, that the request does not give.
+func orderUnsaid(r *reading, rows []task.Row) *Gap {
+	last := sqlast.Last(r.query.Stmt)
+	limit := (&fact.Facts{Q: r.query}).LiteralLimit(last)
+	if len(last.OrderBy) > 0 && limit != 1 && !sqlast.SingleRow(r.query.Stmt) && (rows == nil || len(rows) > 1) {
+		at := last.OrderBy[0].Pos()
+		switch {
+		case !ordering.MatchString(r.text) && (last.Limit == nil || !leading.MatchString(r.text)):
+			return &Gap{task.FlagOrderUnsaid, "the SQL orders its rows, and the request asks for no order",
+				"say by what the rows are ordered, or leave ORDER BY out", at}
+		case last.OrderBy[0].Order == ast.SortDesc && last.Limit == nil && !descending.MatchString(r.text):
+			return &Gap{task.FlagOrderUnsaid, "the SQL orders its rows downwards, and the request gives no direction",
+				"say in which direction the rows are ordered", at}
+		}
+	}
+	for i := range r.columns {
+		for j := range i {
+			a, b := &r.columns[j], &r.columns[i]
+			if a.kind == b.kind && b.last >= 0 && b.last < a.first {
+				return &Gap{task.FlagOrderUnsaid, fmt.Sprintf("the request names %s before %s, and the SQL returns it after it",
+					b.name, a.name), "name the columns in the order in which the SQL returns them", r.core.Pos()}
+			}
+		}
+	}
+	return nil
+}
+
+var (
+	different = regexp.MustCompile(`(?i)\b(?:distinct\w*|different|unique\w*|duplicat\w*|repe[at]\w*|various|possible|once)\b`)
+	every     = regexp.MustCompile(`(?i)\b(?:all|each|every|everyone|everybody|including|duplicat\w*|repeat\w*)\b`)
+)
+
+// distinctUnsaid finds a DISTINCT that changes answers and that the request does not mention, and an answer with
+// repeated rows to a request that does not ask for each of them.
+func distinctUnsaid(r *reading, rows []task.Row) *Gap {
+	if len(r.query.Stmt.Cores) > 1 {
+		return nil // a set operation says it
+	}
+	distinct := r.core.Distinct == ast.DistinctDistinct
+	switch {
+	case distinct && !different.MatchString(r.text) && r.distinctMatters():
+		return &Gap{task.FlagDistinctUnsaid, "the SQL leaves repeated rows out, and the request does not say so",
+			"ask for different values, or leave DISTINCT out", r.core.Pos()}
+	case !distinct && !every.MatchString(r.text) && repeated(rows):
+		return &Gap{task.FlagDistinctUnsaid, "the answer repeats rows, and the request does not say whether they count",
+			"ask for each of them, or add DISTINCT", r.core.Pos()}
+	}
+	return nil
+}
+
+// distinctMatters reports whether the answer can change if the outermost DISTINCT is left out.
+func (r *reading) distinctMatters() bool {
+	for _, m := range mutant.Mutants(r.query) {
+		if m.Kind == mutant.KindDistinct && m.Start == r.core.Pos() {
+			return !m.Equivalent
+		}
+	}
+	return true
+}
+
+func repeated(rows []task.Row) bool {
+	seen := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		digest := (&task.Result{Rows: []task.Row{row}}).Digest(false)
+		if seen[digest] {
+			return true
+		}
+		seen[digest] = true
+	}
+	return false
+}
+
+// reading is a query beside the words of its request.
+type reading struct {
+	query   *sqlast.Query
+	text    string
+	words   []said
+	core    *ast.SelectQuery // the first SELECT, which names the columns
+	columns []column
+	stars   bool // the SELECT list has a star
+}
+
+// column is a column of the answer as the request describes it.
+type column struct {
+	name  string
+	kind  string // its type, or that it is a count
+	asked bool
+	mention
+}
+
+// mention is where a request names something: the first and the last of its words, -1 if that is unknown.
+type mention struct{ first, last int }
+
+var nowhere = mention{-1, -1}
+
+func (m mention) known() bool { return m.first >= 0 }
+
+func newReading(q *sqlast.Query, request string) *reading {
+	r := &reading{query: q, text: request, words: wordsOf(request)}
+	r.core, _ = q.Stmt.Cores[0].(*ast.SelectQuery)
+	items, output := q.Expand(r.core), q.CoreOutput(r.core)
+	for i, it := range items {
+		c := column{name: output[i].Name, kind: output[i].Type}
+		r.stars = r.stars || it.Expr == nil
+		if call := aggregate(it); call != nil && strings.EqualFold(call.Name.Name, "count") {
+			c.kind = "count"
+		}
+		c.mention, c.asked = r.describes(it, &output[i])
+		c.asked = c.asked && !(r.ordersBy(&output[i]) && r.criterion(c.mention))
+		r.columns = append(r.columns, c)
+	}
+	return r
+}
+
+// ordersBy reports whether a LIMIT chooses rows by a column.
+func (r *reading) ordersBy(c *sqlast.Column) bool {
+	last := sqlast.Last(r.query.Stmt)
+	if last.Limit == nil || len(last.OrderBy) == 0 || c.Column == "" {
+		return false
+	}
+	by := r.query.Describe(last.OrderBy[0].Expr)
+	return by.Table == c.Table && by.Column == c.Column
+}
+
+// aggregate returns the aggregate that a column is, or nil.
+func aggregate(it sqlast.Item) *ast.FuncCall {
+	if call, isCall := sqlast.Unparen(it.Expr).(*ast.FuncCall); isCall && sqlast.IsAggregate(call) {
+		return call
+	}
+	return nil
+}
+
+// describes reports whether the request asks for a column, and where it names it.
+func (r *reading) describes(it sqlast.Item, c *sqlast.Column) (mention, bool) {
+	if c.Table != "" && c.Column != "" {
+		return r.namesColumn(c.Table, c.Column)
+	}
+	call := aggregate(it)
+	if call == nil {
+		return nowhere, true // an expression may be described in any words
+	}
+	words := aggregates[strings.ToLower(call.Name.Name)]
+	if words == nil {
+		return nowhere, true
+	}
+	if m := r.findAny(words, !slices.Contains(words, "count")); m.known() {
+		return m, true
+	}
+	for _, arg := range call.Args {
+		of := r.query.Describe(arg)
+		if r.query.Ref(arg) == nil || of.Table == "" {
+			return nowhere, true
+		}
+		return r.namesColumn(of.Table, of.Column)
+	}
+	return nowhere, false
+}
+
+// shortDescription bounds the words of a description that is another name of its column.
+const shortDescription = 4
+
+// namesColumn reports whether the request names a column of a table: by its words, by a question word for it, or, for
+// the column that labels the rows of the table, by the table.
+func (r *reading) namesColumn(table, name string) (mention, bool) {
+	t := r.query.Schema.Table(table)
+	if t == nil || t.Column(name) < 0 {
+		return nowhere, true
+	}
+	i := t.Column(name)
+	c := &t.Columns[i]
+	at, named := nowhere, false
+	texts := []string{c.Title, c.Name}
+	if len(strings.Fields(c.Description)) <= shortDescription {
+		texts = append(texts, c.Description)
+	}
+	for _, text := range texts {
+		m, ok := r.find(nameWords(text, t.Name))
+		if named = named || ok; m.known() && !at.known() {
+			at = m
+		}
+	}
+	if m := r.spelled(c.Name); m.known() {
+		at, named = m, true
+	}
+	switch {
+	case named:
+		return at, true
+	case r.asks(c):
+		return nowhere, true
+	default:
+		return nowhere, labels(t, i) && r.findAny(english.NameWords(t.Name), false).known()
+	}
+}

@@ -1,0 +1,81 @@
+package unsaid
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/schema/schematest"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+func harbour(t *testing.T) *schema.Database {
+	t.Helper()
+	return schematest.Parse(t, "harbour", `ship(ship_id INTEGER, name TEXT, flag TEXT, tons INTEGER, port_id INTEGER, launched_on TEXT)
+port(port_id INTEGER, fname TEXT, country_code TEXT, depth_m REAL, max_draught REAL)
+primary ship.ship_id
+primary port.port_id
+key ship.port_id port.port_id
+note ship.tons tonnage`)
+}
+
+// TestFind has requests with their queries and what each leaves open.
+func TestFind(t *testing.T) {
+	twice := []task.Row{{"a"}, {"a"}}
+	for _, c := range []struct {
+		request, sql string
+		rows         []task.Row
+		want         []string
+	}{
+		// Columns that are asked for: by name, by the table, by a question word, by parts of words.
+		{"Which ships fly red?", "SELECT name FROM ship WHERE flag = 'red'", nil, nil},
+		{"Give name, flag and tonnage of each ship.", "SELECT name, flag, tons FROM ship", nil, nil},
+		{"When were the ships launched?", "SELECT launched_on FROM ship", nil, nil},
+		{"How deep is each port? Give its first name, too.", "SELECT depth_m, fname FROM port", nil, nil},
+		{"List the port ids.", "SELECT port_id FROM port", nil, nil},
+		{"How many ships are there for each flag?", "SELECT flag, count(*) FROM ship GROUP BY flag", nil, nil},
+		{"What is the mean and the largest tonnage?", "SELECT avg(tons), max(tons) FROM ship", nil, nil},
+		{"Show all information on ships.", "SELECT * FROM ship", nil, nil},
+		{"Name a ship of each flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, nil}, // a verb
+		// Columns that are not.
+		{"Which ships fly red?", "SELECT name, tons FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},
+		{"Which ships fly red?", "SELECT * FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},
+		{"Which ships fly red?", "SELECT ship_id FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},
+		{"How many ships are in each port?", "SELECT port_id, count(*) FROM ship GROUP BY port_id", nil,
+			[]string{task.FlagColumnsUnasked}},
+		{"Which flag is seen most?", "SELECT flag, max(tons) FROM ship GROUP BY flag", nil, nil}, // "most" may mean it
+		{"Which flags are seen?", "SELECT flag, max(tons) FROM ship GROUP BY flag", nil, []string{task.FlagColumnsUnasked}},
+		{"Which ship is the one with the largest tonnage?", "SELECT name, tons FROM ship ORDER BY tons DESC LIMIT 1", nil,
+			[]string{task.FlagColumnsUnasked}},
+		// Orders.
+		{"List the ships.", "SELECT name FROM ship ORDER BY tons", nil, []string{task.FlagOrderUnsaid}},
+		{"List the ships in order of tonnage.", "SELECT name FROM ship ORDER BY tons", nil, nil},
+		{"List the ships in order of tonnage.", "SELECT name FROM ship ORDER BY tons DESC", nil,
+			[]string{task.FlagOrderUnsaid}},
+		{"List the ships, heaviest first.", "SELECT name FROM ship ORDER BY tons DESC", nil, nil},
+		{"Which ship is heaviest?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 1", nil, nil},
+		{"Which are the 3 heaviest ships?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 3", nil,
+			[]string{task.FlagOrderUnsaid}},
+		{"Which are the top 3 ships by tonnage?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 3", nil, nil},
+		{"List all orders of ships.", "SELECT name FROM ship", nil, nil},
+		{"Give flag and name of each ship.", "SELECT name, flag FROM ship", nil, []string{task.FlagOrderUnsaid}},
+		{"Give tonnage and name of each ship.", "SELECT name, tons FROM ship", nil, nil}, // kinds tell them apart
+		// Repetition.
+		{"Which flags do ships fly?", "SELECT DISTINCT flag FROM ship", nil, []string{task.FlagDistinctUnsaid}},
+		{"Which different flags do ships fly?", "SELECT DISTINCT flag FROM ship", nil, nil},
+		{"List the ship ids.", "SELECT DISTINCT ship_id FROM ship", nil, nil}, // a key repeats nothing
+		{"Which flags do ships fly?", "SELECT flag FROM ship", twice, []string{task.FlagDistinctUnsaid}},
+		{"Which flag does each ship fly?", "SELECT flag FROM ship", twice, nil},
+		{"Which flags are seen?", "SELECT flag FROM ship UNION SELECT flag FROM ship", nil, nil},
+		{"Which flags do ships fly?", "SELECT DISTINCT flag, tons FROM ship ORDER BY tons", nil, task.AmbiguityFlags()},
+	} {
+		q, err := sqlast.Parse(c.sql, harbour(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Flags(q, c.request, c.rows); !slices.Equal(got, c.want) {
+			t.Errorf("%q, %s: %v, want %v", c.request, c.sql, got, c.want)
+		}
+	}
+}

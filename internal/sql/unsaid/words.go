@@ -1,0 +1,247 @@
+package unsaid
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// said is a word of a request.
+type said struct{ folded, stem string }
+
+// imperatives are verbs at the beginning of a sentence, and names of columns elsewhere.
+var imperatives = english.Set("name", "state", "list", "order", "rank", "number", "show", "report")
+
+func wordsOf(text string) []said {
+	text = strings.ReplaceAll(text, "_", " ")
+	var list []said
+	for _, w := range english.Words(text) {
+		before := strings.TrimRight(text[:w.Start], " \n\"'")
+		if begins := before == "" || strings.ContainsAny(before[len(before)-1:], ".?!"); begins && imperatives[w.Folded] {
+			list = append(list, said{})
+			continue
+		}
+		list = append(list, said{w.Folded, english.Stem(w.Folded)})
+	}
+	return list
+}
+
+// aggregates lists the words that ask for an aggregate. Superlatives ask for all but a count.
+var aggregates = map[string][]string{
+	"count": {"count", "many", "number", "total", "amount", "times", "counts", "often", "frequency"},
+	"avg":   {"avg", "average", "mean", "typical", "typically"},
+	"sum":   {"sum", "total", "totals", "combined", "altogether", "overall", "much", "many", "number", "amount"},
+	"total": {"sum", "total", "combined", "altogether", "overall", "much", "many", "number", "amount"},
+	"min":   {"min", "minimum", "minimal", "least", "first"},
+	"max":   {"max", "maximum", "maximal", "most", "last", "top"},
+}
+
+func superlative(w string) bool {
+	return len(w) > 4 && strings.HasSuffix(w, "est") && !slices.Contains([]string{"request", "interest", "forest", "west",
+		"guest", "contest", "harvest"}, w)
+}
+
+// askers maps question words to the words of the columns that they ask for.
+var askers = []struct {
+	asked   []string // words of the request
+	columns []string // stems or beginnings of words of a column's name
+}{
+	{[]string{"when", "date", "day", "time"}, []string{"date", "year", "time", "day", "month", "birth", "founded", "built"}},
+	{[]string{"where", "place", "located", "location", "from", "live", "based"}, []string{"locat", "city", "countr", "address",
+		"place", "region", "state", "hometown", "continent", "district", "origin", "nation", "street", "county"}},
+	{[]string{"who", "whom", "whose", "person", "people"}, []string{"name", "person", "people", "manager", "director", "author",
+		"owner", "player", "writer"}},
+	{[]string{"old", "ages", "aged", "older", "oldest", "young", "younger", "youngest"}, []string{"age"}},
+	{[]string{"long", "longer", "longest", "short"}, []string{"length", "duration", "minutes", "seconds", "time", "runtime"}},
+	{[]string{"tall", "taller", "tallest"}, []string{"height"}},
+	{[]string{"heavy", "heavier", "weigh", "weighs"}, []string{"weight"}},
+	{[]string{"deep", "deeper", "deepest"}, []string{"depth"}},
+	{[]string{"high", "higher", "highest"}, []string{"height", "elevation", "altitude"}},
+	{[]string{"wide", "wider", "widest"}, []string{"width", "breadth"}},
+	{[]string{"far", "farther", "farthest"}, []string{"distance"}},
+	{[]string{"fast", "faster", "fastest"}, []string{"speed", "time"}},
+	{[]string{"hot", "hotter", "hottest", "warm", "cold", "colder", "coldest"}, []string{"temperature", "temp"}},
+	{[]string{"big", "large", "bigger", "biggest"}, []string{"size", "area", "capacity", "population"}},
+	{[]string{"much", "cost", "costs", "price", "expensive", "cheap"}, []string{"cost", "price", "amount", "fee", "charge",
+		"salary", "budget", "value"}},
+	{[]string{"many", "number", "quantity"}, []string{"num", "count", "total", "quantity", "amount", "capacity", "number"}},
+	{[]string{"gender", "sex"}, []string{"sex", "gender"}},
+	{[]string{"nation", "nations", "nationality", "country", "countries"}, []string{"countr", "nation", "citizen"}},
+	{[]string{"kind", "kinds", "type", "types", "sort", "category"}, []string{"type", "kind", "category", "class", "breed"}},
+	{[]string{"phone", "telephone", "mobile", "cell"}, []string{"phone", "cell", "mobile"}},
+	{[]string{"title", "titles", "called", "titled", "named", "name", "names"}, []string{"title", "name"}},
+	{[]string{"id", "ids", "identifier", "identifiers", "code", "codes", "number", "numbers", "identification"}, []string{"id",
+		"code", "number", "no", "num", "key", "uid"}},
+	{[]string{"description", "descriptions", "describe", "details", "detail"}, []string{"descri", "detail"}},
+}
+
+// asks reports whether a word of the request asks for what the column's name says.
+func (r *reading) asks(c *schema.Column) bool {
+	for _, text := range []string{c.Title, c.Name} {
+		words := english.NameWords(text)
+		for _, a := range askers {
+			matches := slices.ContainsFunc(words, func(w string) bool {
+				return slices.ContainsFunc(a.columns, func(start string) bool {
+					return w == start || len(start) > 3 && strings.HasPrefix(w, start)
+				})
+			})
+			if matches && slices.ContainsFunc(r.words, func(w said) bool { return slices.Contains(a.asked, w.folded) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nameWords returns the words of a name without those of its table, unless nothing else is left.
+func nameWords(name, table string) []string {
+	words := english.NameWords(name)
+	of := map[string]bool{}
+	for _, w := range english.NameWords(table) {
+		of[english.Stem(w)] = true
+	}
+	own := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return of[english.Stem(w)] || english.FunctionWords[w]
+	})
+	if len(own) == 0 {
+		return words
+	}
+	return own
+}
+
+// alike reports whether a word of the request may mean a word of a name: an inflection of it, or a word derived from it.
+func alike(w said, name string) bool {
+	stem := english.Stem(name)
+	if w.stem == stem || w.folded == name || w.folded == name+"s" || english.Akin(w.folded, name) {
+		return true
+	}
+	short, long := min(len(w.stem), len(stem)), max(len(w.stem), len(stem))
+	n := 0
+	for n < short && w.stem[n] == stem[n] {
+		n++
+	}
+	return n >= 6 || n == short && n >= 4 && long-n <= 4
+}
+
+// optional are words of names that requests leave out: the size for size_code, the email for email_address.
+var optional = english.Set("address", "code", "number", "text", "value", "type", "details", "description", "in", "of", "pct",
+	"percent", "usd", "eur", "km", "kg")
+
+// find looks for the words of a name in the request: for all of them side by side, then for most of them anywhere.
+func (r *reading) find(name []string) (mention, bool) {
+	at := nowhere
+	for i := 0; len(name) > 0 && i+len(name) <= len(r.words); i++ {
+		together := true
+		for j, n := range name {
+			together = together && alike(r.words[i+j], n)
+		}
+		if together {
+			at = at.with(i)
+		}
+	}
+	if at.known() {
+		return at, true
+	}
+	missing, found := 0, 0
+	for _, n := range name {
+		switch {
+		case slices.ContainsFunc(r.words, func(w said) bool { return alike(w, n) }):
+			found++
+		case !optional[n]:
+			missing++
+		}
+	}
+	return nowhere, found > missing
+}
+
+func (m mention) with(i int) mention {
+	if !m.known() {
+		m.first = i
+	}
+	m.last = i
+	return m
+}
+
+// findAny looks for any of the words, or, if asked to, for a superlative.
+func (r *reading) findAny(words []string, superlatives bool) mention {
+	at := nowhere
+	for i, w := range r.words {
+		named := slices.ContainsFunc(words, func(n string) bool {
+			return w.folded == n || w.folded == n+"s" || english.Akin(w.folded, n)
+		})
+		if named || superlatives && superlative(w.folded) {
+			at = at.with(i)
+		}
+	}
+	return at
+}
+
+// criterion reports whether the request names something only to choose by it: a city with the largest population.
+func (r *reading) criterion(m mention) bool {
+	before := func(at, n int, is func(string) bool) int {
+		for i := at - 1; i >= max(0, at-n); i-- {
+			if is(r.words[i].folded) {
+				return i
+			}
+		}
+		return -1
+	}
+	chooses := func(at int) bool {
+		extreme := before(at, 3, func(w string) bool {
+			return superlative(w) || slices.Contains([]string{"most", "least", "top", "maximum", "minimum"}, w)
+		})
+		return extreme >= 0 && before(extreme, 3, func(w string) bool {
+			return slices.Contains([]string{"with", "has", "have", "having", "had", "of", "by", "whose"}, w)
+		}) >= 0
+	}
+	return m.known() && chooses(m.first) && chooses(m.last)
+}
+
+// spelled finds a name that is written as one word of the request, or made of beginnings of neighbouring words: fname
+// of first name, petid of pet id, surfacearea of surface areas.
+func (r *reading) spelled(name string) mention {
+	name = strings.ToLower(strings.ReplaceAll(name, "_", ""))
+	at := nowhere
+	for i, w := range r.words {
+		if w.folded == name || w.folded == name+"s" || i+1 < len(r.words) && made(name, r.words[i:min(i+3, len(r.words))]) {
+			at = at.with(i)
+		}
+	}
+	return at
+}
+
+// made reports whether a name is made of a beginning of each of the first two or three words, the last nearly whole.
+func made(name string, words []said) bool {
+	if len(words) == 1 {
+		return len(name) >= 2 && (strings.HasPrefix(words[0].folded, name) || words[0].stem == name)
+	}
+	for n := len(name) - 1; n > 0; n-- {
+		if !strings.HasPrefix(words[0].folded, name[:n]) {
+			continue
+		}
+		if made(name[n:], words[1:2]) || len(words) > 2 && made(name[n:], words[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// labels reports whether a column labels the rows of its table: its name says so, or it is the table's first text.
+func labels(t *schema.Table, i int) bool {
+	words := nameWords(t.Columns[i].Name, t.Name)
+	if len(words) > 0 && slices.Contains([]string{"name", "title", "names", "label", "fullname", "full"}, words[len(words)-1]) {
+		return true
+	}
+	own, table := english.Singular(english.NameWords(t.Columns[i].Name)), english.Singular(english.NameWords(t.Name))
+	if len(own) > 0 && slices.Contains(table, own[len(own)-1]) {
+		return true
+	}
+	for j := range t.Columns {
+		if t.Columns[j].Affinity == schema.Text {
+			return j == i && !slices.Contains(t.PrimaryKey, i)
+		}
+	}
+	return false
+}
