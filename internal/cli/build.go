@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ import (
 
 func (a *app) buildCommand() *cobra.Command {
 	o := pipeline.Defaults()
-	var out string
+	var out, sign string
 	var w writerOptions
 	cmd := &cobra.Command{
 		Use:   "build --corpus KIND:PATH --out SUITE",
@@ -49,12 +50,16 @@ func (a *app) buildCommand() *cobra.Command {
 			if out == "" {
 				return diag.Usagef("no folder for the suite is given").WithHint("--out out/suite")
 			}
+			key, err := signingKey(sign)
+			if err != nil {
+				return err
+			}
 			done, err := a.openWriter(&w, &o)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, done()) }()
-			return writerError(a.build(cmd.Context(), o, out))
+			return writerError(a.build(cmd.Context(), o, out, key))
 		},
 	}
 	a.fullFlag(cmd)
@@ -93,6 +98,7 @@ func (a *app) buildCommand() *cobra.Command {
 		"a statement that takes longer ends the build")
 	f.StringVar(&o.Verdicts, "verdicts", "",
 		"file of reviewers' verdicts (JSON Lines) on changed static tasks; dropped ones are refused")
+	f.StringVar(&sign, "sign", "", "private key that signs the suite (seatrial keygen)")
 	w.flags(cmd)
 	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	return cmd
@@ -150,8 +156,8 @@ func checkBuild(o pipeline.Options) error {
 			return diag.Usagef("--style %s is given twice", style)
 		}
 	}
-	if o.Neighbours < 1 || o.Neighbours > 1000 {
-		return diag.Usagef("--neighbours %d: from 1 to 1000", o.Neighbours)
+	if o.Neighbours < 1 || o.Neighbours > suite.MaxNeighbours {
+		return diag.Usagef("--neighbours %d: from 1 to %d", o.Neighbours, suite.MaxNeighbours)
 	}
 	if !(o.ValidationShare >= 0 && o.ValidationShare <= 1) {
 		return diag.Usagef("--validation-share %g: from 0 to 1", o.ValidationShare)
@@ -161,11 +167,28 @@ func checkBuild(o pipeline.Options) error {
 		settings.Positive("statement-timeout", o.StatementTimeout), settings.AtLeast("workers", o.Workers, 1))
 }
 
-func (a *app) build(ctx context.Context, o pipeline.Options, out string) error {
+// signingKey reads the key that signs a suite; it is nil if there is no file.
+func signingKey(file string) (ed25519.PrivateKey, error) {
+	if file == "" {
+		return nil, nil
+	}
+	key, err := suite.ReadPrivateKey(file)
+	if err != nil {
+		return nil, diag.Usagef("--sign: %v", err).WithHint("seatrial keygen NAME writes a private key to NAME")
+	}
+	return key, nil
+}
+
+func (a *app) build(ctx context.Context, o pipeline.Options, out string, key ed25519.PrivateKey) error {
 	began := a.Now()
 	built, err := a.makeSuite(ctx, o, out)
 	if err != nil {
 		return err
+	}
+	if key != nil {
+		if err := built.Sign(key); err != nil {
+			return err
+		}
 	}
 	m := &built.Manifest
 	r := buildResult{

@@ -215,7 +215,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
-	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
+	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(), a.keygenCommand(),
 		a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(),
 		a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.exportCommand(), a.proxyCommand(),
 		a.readCommand(), a.versionCommand(),

@@ -47,7 +47,7 @@ func graded(
 		h := e.Transcript.Header
 		in := instances[h.Instance]
 		if in == nil {
-			return fmt.Errorf("episode %s: the suite has no instance %q", h.ID, h.Instance)
+			return diag.Usagef("episode %s: the suite has no instance %q", h.ID, h.Instance)
 		}
 		g, err := gradeOf(stage, in, e.Transcript)
 		if err != nil {
@@ -65,15 +65,17 @@ func judge(stage *episode.Stage) func(*suite.Instance, *transcript.Transcript) (
 	}
 }
 
-// gradeOf grades an episode of an instance.
-func gradeOf(stage *episode.Stage, in *suite.Instance, script *transcript.Transcript) (grade.Grade, error) {
-	var g grade.Grade
+// gradeOf grades an episode of an instance. Grades depend on the task and the transcript alone, so an error means that
+// one of them is broken.
+func gradeOf(stage *episode.Stage, in *suite.Instance, script *transcript.Transcript) (g grade.Grade, err error) {
+	defer diag.Guard(&err, "grade of episode %s", script.Header.ID)
 	t, err := stage.Shown(in)
 	if err == nil {
 		g, err = grade.Of(t, script)
 	}
 	if err != nil {
-		return g, fmt.Errorf("episode %s: %w", script.Header.ID, err)
+		e := diag.Usagef("episode %s cannot be graded: %v", script.Header.ID, err)
+		return g, e.WithHint("build the suite and run the agents again: their files must not be changed")
 	}
 	return g, nil
 }

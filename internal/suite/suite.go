@@ -5,12 +5,14 @@ package suite
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -246,6 +248,9 @@ type PlanProof struct {
 	Digest string `json:"digest"` // of its result on the published world
 	Worlds int    `json:"worlds"` // on how many neighbours it gave a right result
 }
+
+// MaxNeighbours bounds the neighbours of a database.
+const MaxNeighbours = 1000
 
 // Recipe says what the neighbours of a database were grown from: `verify` grows the same ones again.
 type Recipe struct {
@@ -674,24 +679,77 @@ func Load(dir string) (*Suite, error) {
 	return s, s.validate()
 }
 
-// validate checks the structure of the tasks and the references between files: a digest does not stop an editor who
-// computes it again.
+// validate checks the structure of the tools and tasks and the references between files: a digest does not stop an
+// editor who computes it again.
 func (s *Suite) validate() error {
+	corrupt := func(name string, at int, err error) error {
+		return &CorruptError{File: filepath.Join(s.Dir, filepath.FromSlash(name)), Line: at + 1, Message: err.Error()}
+	}
+	for i, source := range s.Sources {
+		if source.ID != source.Hash() {
+			return corrupt(FileSources, i, fmt.Errorf("the starting table %q is not the one that has this id", source.ID))
+		}
+	}
+	for _, style := range slices.Sorted(maps.Keys(s.Tools)) {
+		for i, t := range s.Tools[style] {
+			err := t.Validate()
+			if err == nil && t.Style != style {
+				err = fmt.Errorf("tool %s is of the style %q", t.Name, t.Style)
+			}
+			if err != nil {
+				return corrupt(DirTools+"/"+style+".jsonl", i, err)
+			}
+		}
+	}
+	for i, r := range s.Recipes {
+		_, err := s.DatabasePath(r.Database)
+		if err == nil && (r.Neighbours < 0 || r.Neighbours > MaxNeighbours) {
+			err = fmt.Errorf("%d neighbours: from 0 to %d", r.Neighbours, MaxNeighbours)
+		}
+		if err != nil {
+			return corrupt(FileRecipes, i, err)
+		}
+	}
+	for i, schema := range s.Schemas {
+		if _, err := s.DatabasePath(schema.Database); err != nil {
+			return corrupt(FileSchemas, i, err)
+		}
+	}
+	for i, t := range s.Made {
+		if err := t.Validate(); err != nil {
+			return corrupt(FileMade, i, err)
+		}
+	}
 	known := make(map[string]bool, len(s.Tasks))
 	for i, t := range s.Tasks {
-		err := t.Validate()
+		err := cmp.Or(t.Validate(), s.references(t))
 		if err == nil && known[t.ID] {
 			err = fmt.Errorf("two tasks have the id %q", t.ID)
 		}
 		if err != nil {
-			return &CorruptError{File: filepath.Join(s.Dir, FileTasks), Line: i + 1, Message: err.Error()}
+			return corrupt(FileTasks, i, err)
 		}
 		known[t.ID] = true
 	}
 	for i, in := range s.Instances {
 		if !known[in.Task] {
-			return &CorruptError{File: filepath.Join(s.Dir, FileInstances), Line: i + 1,
-				Message: fmt.Sprintf("instance %s is of task %q, which the suite does not contain", in.ID, in.Task)}
+			return corrupt(FileInstances, i, fmt.Errorf("instance %s is of task %q, which the suite does not contain", in.ID,
+				in.Task))
+		}
+	}
+	return nil
+}
+
+// references checks that the suite contains the database and the starting tables of a task.
+func (s *Suite) references(t *task.Task) error {
+	if t.Proof != task.ProofStatic {
+		if _, err := s.DatabasePath(t.Database); err != nil {
+			return fmt.Errorf("task %s: %w", t.ID, err)
+		}
+	}
+	for _, start := range t.Starts {
+		if s.Source(start.Source) == nil {
+			return fmt.Errorf("task %s: the suite has no starting table %q", t.ID, start.Source)
 		}
 	}
 	return nil

@@ -45,10 +45,10 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 		},
 		Tasks: []*task.Task{
 			{ID: "t1", Style: "func", Database: "a", Messages: []task.Message{{Role: "user", Content: "q"}},
-				Gold: task.Gold{Kind: task.GoldRows,
+				Gold: task.Gold{Kind: task.GoldRows, Columns: make([]task.Column, 4),
 					Rows: []task.Row{{int64(1), 1.0, nil, "é"}}}},
 			{ID: "t2", Style: "func", Database: "b", Messages: []task.Message{{Role: "user", Content: strings.Repeat("long ",
-				50_000)}}},
+				50_000)}}, Gold: task.Gold{Kind: task.GoldDecline}},
 		},
 		Instances: []*Instance{
 			{ID: "i1", Task: "t1", Role: condition.RoleClean},
@@ -59,13 +59,23 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 			Transcript: map[string]string{"b": "2", "a": "1"}}},
 		Rejected: []*Rejection{{What: "example", ID: "x", Reason: "r", Line: 3, Message: "m"}},
 		Recipes:  []*Recipe{{Database: "a", Seed: 5, Neighbours: 3, SQL: []string{"SELECT 1"}}},
-		Sources: []*task.Source{
-			{ID: "s1", Database: "a", From: "t", Keys: []task.Key{{Name: "t_c", Expression: "t.c", Type: "text"}}},
-			{ID: "s2", Database: "a"},
-		},
+		Sources: sources(
+			task.Source{Database: "a", From: "t", Keys: []task.Key{{Name: "t_c", Expression: "t.c", Type: "text"}}},
+			task.Source{Database: "a"}),
 		Schemas:   []*Schema{{Database: "a", Text: "CREATE TABLE t (c);"}},
 		Documents: map[string][]byte{"a": []byte("{}\n")},
 	}, files
+}
+
+// sources gives starting tables their ids and sorts them.
+func sources(list ...task.Source) []*task.Source {
+	var named []*task.Source
+	for _, s := range list {
+		s.ID = s.Hash()
+		named = append(named, &s)
+	}
+	slices.SortFunc(named, func(x, y *task.Source) int { return strings.Compare(x.ID, y.ID) })
+	return named
 }
 
 func written(t *testing.T) (string, *Suite) {

@@ -78,6 +78,15 @@ type Source struct {
 	Keys     []Key  `json:"keys"` // in the order of the tables and their columns; names are unique
 }
 
+// Hash is the ID that the other fields make.
+func (s *Source) Hash() string {
+	content := []string{"source", s.Database, s.From}
+	for _, k := range s.Keys {
+		content = append(content, k.Name, k.Expression, k.Table, k.Column, k.Type, k.Description)
+	}
+	return Hash(0, content...)
+}
+
 // Key is a column of a starting table.
 type Key struct {
 	Name        string `json:"name"`                 // <table>_<column>, or <alias>_<column> if a table occurs twice

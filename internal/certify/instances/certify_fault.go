@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -251,6 +252,7 @@ func (f *FaultCertifier) cleanPair(ctx context.Context, clean *suite.Instance) (
 	}
 	f.mu.Unlock()
 	pair.once.Do(func() {
+		defer diag.Guard(&pair.err, "instance %s", clean.ID)
 		var task *task.Task
 		if task, pair.err = f.stage.Shown(clean); pair.err == nil {
 			pair.grade, _, pair.err = f.playPolicy(ctx, clean, task, policyRecover, "")

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
@@ -128,7 +129,10 @@ func (f *Fresh) database(ctx context.Context, name string) (*freshDatabase, erro
 		f.databases[name] = d
 	}
 	f.mu.Unlock()
-	d.once.Do(func() { d.err = f.grow(context.WithoutCancel(ctx), name, d) })
+	d.once.Do(func() {
+		defer diag.Guard(&d.err, "fresh worlds of %s", name)
+		d.err = f.grow(context.WithoutCancel(ctx), name, d)
+	})
 	return d, d.err
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
@@ -50,7 +51,10 @@ func (w *Worlds) Worlds(
 		return nil, nil, fmt.Errorf("the suite has no world %q", in.World)
 	}
 	o := w.of(task.Database)
-	o.once.Do(func() { o.err = w.make(context.WithoutCancel(ctx), task.Database, o) })
+	o.once.Do(func() {
+		defer diag.Guard(&o.err, "worlds of %s", task.Database)
+		o.err = w.make(context.WithoutCancel(ctx), task.Database, o)
+	})
 	return o.world, o.shown, o.err
 }
 

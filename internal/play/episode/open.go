@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -51,6 +52,7 @@ func (s *Stage) universe(style string) (*openWorld, error) {
 	}
 	s.mu.Unlock()
 	w.once.Do(func() {
+		defer diag.Guard(&w.err, "tools of the style %s", style)
 		w.tools = s.suite.Tools[style]
 		if w.toolkit, w.err = environment.NewToolkit(w.tools); w.err == nil {
 			w.index = search.New(w.tools)

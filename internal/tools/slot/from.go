@@ -670,11 +670,9 @@ func (s *slotter) source(members []item, from string) (*task.Source,
 }
 
 func source(database, from string, keys []task.Key) *task.Source {
-	content := []string{"source", database, from}
-	for _, k := range keys {
-		content = append(content, k.Name, k.Expression, k.Table, k.Column, k.Type, k.Description)
-	}
-	return &task.Source{ID: task.Hash(0, content...), Database: database, From: from, Keys: keys}
+	s := &task.Source{Database: database, From: from, Keys: keys}
+	s.ID = s.Hash()
+	return s
 }
 
 func typeOf(a schema.Affinity) string {
