@@ -69,6 +69,7 @@ var layout = []string{
 	"agent/policy",
 	"judge/callcheck",
 	"judge/grade",
+	"judge/cues",
 	"corpus/questions/demo",
 	"corpus/questions",
 	"corpus/toolsets",

@@ -227,11 +227,6 @@ func callFor(s *suite.Suite, c modeltest.Chat) *task.Call {
 // own.
 func rewrite(c modeltest.Chat) modeltest.Response {
 	prompt := c.Messages[len(c.Messages)-1].Content
-	if _, said, found := strings.Cut(prompt, "The user said:\n"); found { // a turn without a detail
-		_, form, _ := strings.Cut(prompt, "the text \"")
-		form, _, _ = strings.Cut(form, "\"")
-		return modeltest.Say(strings.ReplaceAll(strings.TrimSpace(said), form, "the usual one"))
-	}
 	if strings.HasPrefix(prompt, "Write the specification") {
 		return modeltest.Say(`{"name":"log_of_all","description":"Tells who did what, and when.","parameters":{"type":"object","properties":` +
 			`{"theme":{"type":"string","description":"What it is about."},"until":{"type":"string","description":"The last day."}},"required":["theme"]}}`)
@@ -273,7 +268,7 @@ func wordRequest(request string, drop, badly bool) string {
 	case badly:
 		return request + " I mean those of 1987."
 	case drop:
-		return "If you please: " + strings.Replace(request, "a certain", "a particular", 1)
+		return "If you please: " + request
 	default:
 		return "Would you be so very kind as to look into the records for me and then let me have what comes here: " + request
 	}

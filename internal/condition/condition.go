@@ -59,7 +59,7 @@ func (c Condition) OfChoice() bool { return c.row().choice }
 // alone reports whether a condition cannot be combined with others.
 func (c Condition) alone() bool { return c.OfRequest() && !c.Rephrases() || c.OfChoice() }
 
-// Variant returns the variant in the parameters of a fault.
+// Variant returns the variant in the parameters of a condition.
 func (c Condition) Variant() string {
 	var target struct {
 		Variant string `json:"variant"`
@@ -74,7 +74,7 @@ func (c Condition) Variant() string {
 func (c Condition) Role() string {
 	e := c.row()
 	switch variant := c.Variant(); {
-	case e.choice && variant == VariantComplete:
+	case variant == VariantComplete && (e.choice || e.Kind == KindRequest):
 		return RoleClean
 	case e.role != "":
 		return e.role
@@ -169,7 +169,7 @@ func (c Condition) String() string {
 	if e.Parameter != nil {
 		text += ":" + strconv.Itoa(value)
 	}
-	if variant := c.Variant(); variant != "" && (e.fault != nil || e.choice) {
+	if variant := c.Variant(); variant != "" && (e.fault != nil || e.choice || e.Kind == KindRequest) {
 		text += "~" + variant
 	}
 	return text

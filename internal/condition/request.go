@@ -12,13 +12,15 @@ import (
 // new wording, so that it does not have to be derived again.
 type Request struct {
 	Strength int `json:"strength,omitempty"`
+	// Variant is VariantComplete for the request that says the dropped value in other words, "" for any other.
+	Variant string `json:"variant,omitempty"`
 	// Texts are the messages with a new wording, in their order.
 	Texts []Text `json:"texts,omitempty"`
 	// Evidence is the new evidence, nil if it stays as it is.
 	Evidence *string `json:"evidence,omitempty"`
 	// Kept lists the values of the request and how its new wording says them.
 	Kept []Kept `json:"kept,omitempty"`
-	// Dropped is the value that the request no longer says.
+	// Dropped is the value that the request no longer says, or that its complete variant says elsewhere.
 	Dropped *Dropped `json:"dropped,omitempty"`
 	// User is the simulated user whom the agent can ask.
 	User *User `json:"user,omitempty"`
@@ -116,6 +118,9 @@ func (e *entry) decodeRequest(c Condition) (*Request, error) {
 	switch {
 	case e.Parameter == nil && r.empty():
 		return nil, fmt.Errorf("condition %s cannot have the parameters %s", c.Name, c.Parameters)
+	case r.Variant != "" && (r.Variant != VariantComplete || r.Dropped == nil):
+		return nil, fmt.Errorf("condition %s has the variant %q: want %q, with a dropped value", c.Name, r.Variant,
+			VariantComplete)
 	case e.Parameter == nil && r.Strength != 0:
 		return nil, fmt.Errorf("condition %s takes no strength", c.Name)
 	case (r.User != nil) != asks || r.User != nil && r.Dropped == nil:
@@ -129,5 +134,5 @@ func (e *entry) decodeRequest(c Condition) (*Request, error) {
 
 // empty reports whether the parameters have no new wording yet.
 func (r *Request) empty() bool {
-	return r.Texts == nil && r.Evidence == nil && r.Kept == nil && r.Dropped == nil && r.User == nil && r.Writer == ""
+	return r.Variant == "" && r.Texts == nil && r.Evidence == nil && r.Kept == nil && r.Dropped == nil && r.User == nil && r.Writer == ""
 }

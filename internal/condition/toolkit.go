@@ -125,6 +125,10 @@ func SameAsked(a, b Condition) bool {
 	if a.Name != b.Name {
 		return false
 	}
+	if r, err := a.Request(); err == nil && r != nil {
+		other, err := b.Request()
+		return err == nil && r.Strength == other.Strength
+	}
 	x, err := a.Choice()
 	if err != nil || x == nil {
 		return string(a.Parameters) == string(b.Parameters)

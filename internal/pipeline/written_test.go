@@ -40,7 +40,7 @@ func (s *scripted) Write(_ context.Context, prompt string) (string, error) {
 // politely words a request as somebody with time to spare.
 func politely(asked string, drop bool) string {
 	if drop {
-		return "Be so kind: " + strings.Replace(asked, "a certain", "a particular", 1)
+		return "Be so kind: " + asked
 	}
 	return "Would you be so very kind as to look into the records for me and then let me have what comes here: " + asked
 }
@@ -95,10 +95,7 @@ func TestWritten(t *testing.T) {
 		{"good", politely, true},
 		{"silent", func(string, bool) string { return "" }, false},
 		{"chatty", func(asked string, drop bool) string { return "Here is the wording:\n\n" + politely(asked, drop) }, false},
-		{"lazy", func(asked string, drop bool) string {
-			if drop {
-				return strings.Replace(asked, "a certain", "an", 1)
-			}
+		{"lazy", func(asked string, _ bool) string {
 			return asked
 		}, false},
 		{"forgetful", func(_ string, drop bool) string {
@@ -148,6 +145,19 @@ func TestWritten(t *testing.T) {
 func checkWorded(t *testing.T, s, plain *suite.Suite) {
 	t.Helper()
 	texts := map[string]bool{}
+	starts := func(said string) bool { // of a complete request, which has a value more
+		for text := range texts {
+			if at := 0; len(text) > 20 {
+				for at < min(len(said), len(text)) && said[at] == text[at] {
+					at++
+				}
+				if at >= 20 && strings.HasSuffix(said, text[at:]) {
+					return true
+				}
+			}
+		}
+		return false
+	}
 	for _, line := range s.Written {
 		w, ofRequest, err := request.ReadWritten(*line)
 		if err != nil || !ofRequest {
@@ -179,7 +189,7 @@ func checkWorded(t *testing.T, s, plain *suite.Suite) {
 			}
 			continue
 		}
-		if r.Writer != "test/scribe" || !texts[r.Texts[0].Content] || in.Conditions[0].Name == condition.NameSurface {
+		if r.Writer != "test/scribe" || !texts[r.Texts[0].Content] && !starts(r.Texts[0].Content) || in.Conditions[0].Name == condition.NameSurface {
 			t.Errorf("%s: %s", in.ID, in.Conditions[0].Parameters)
 		}
 		if proven := proofs[in.ID]; proven.Request != nil {
@@ -228,7 +238,7 @@ func TestWrittenLiars(t *testing.T) {
 			case 1:
 				return text + " The one that I mean is " + strings.ToLower(list[nth]) + "."
 			default:
-				return strings.Replace(text, "a particular", "a particular one, "+list[nth]+", the", 1)
+				return strings.TrimRight(text, ".?") + ", " + list[nth] + "."
 			}
 		}}
 		s, _ := writtenSuite(t, writtenOptions(t, w, 2))

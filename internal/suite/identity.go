@@ -28,7 +28,7 @@ const (
 	UnderMirror    = "mirror"    // a tool that the plan does not use is wrong
 	UnderControl   = "control"   // of faults that add tools: the tools without the fault
 	UnderHopeless  = "hopeless"  // nothing survives it
-	UnderComplete  = "complete"  // of replace-tool: the toolkit with the right tools
+	UnderComplete  = "complete"  // with the right tools of replace-tool, or the value of drop-detail
 )
 
 // Variants lists them.

@@ -21,7 +21,7 @@ type Pair struct {
 // suite; a judge that treats all requests alike is right about half of a list of pairs. The complete one is of the role
 // clean, and the first of these that there is:
 //
-//  1. one under conditions that were asked for in the same words: the complete variant of replace-tool;
+//  1. one under conditions that were asked for in the same words: the complete variant of replace-tool and drop-detail;
 //  2. one under conditions of the same names: the control of a kind that changes the toolkit, which shows the same
 //     tools and those that do the job;
 //  3. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares
@@ -171,12 +171,8 @@ func (s *Suite) Lacking(in *Instance, shown *task.Task) (Lack, error) {
 		if err != nil {
 			return lack, fmt.Errorf("instance %s: %w", in.ID, err)
 		}
-		if d := r.Dropped; d != nil {
-			names := slices.Clone(d.Names)
-			if noun := strings.TrimPrefix(d.Phrase, "a certain "); noun != "" {
-				names = append(names, noun) // what the request still says of it
-			}
-			lack.Missing = append(lack.Missing, Detail{Argument: d.Argument, Names: names})
+		if d := r.Dropped; d != nil && r.Variant == "" {
+			lack.Missing = append(lack.Missing, Detail{Argument: d.Argument, Names: slices.Clone(d.Names)})
 			dropped[d.Argument] = true
 		}
 	}

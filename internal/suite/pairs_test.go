@@ -176,7 +176,7 @@ func TestLacking(t *testing.T) {
 			Content: "How many beds of roses are there in a certain avenue, and who has 12?"}},
 		Dropped: &condition.Dropped{Argument: "street", Value: json.RawMessage(`"Rose Lane"`), Form: "Rose Lane",
 			Phrase: "a certain avenue",
-			Names:  []string{"street", "road"}},
+			Names:  []string{"street", "road", "avenue"}},
 	})
 	if err != nil {
 		t.Fatal(err)

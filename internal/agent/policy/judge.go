@@ -21,15 +21,23 @@ func (a always) Turn(*task.View, []task.Observation) (task.Turn, error) {
 	return task.Turn{Actions: []task.Action{task.Judge(bool(a), "")}}, nil
 }
 
-// phraseCheck judges a request by its wording alone: it cannot be met if it asks for "a certain" something. Its score
-// under a condition is what wording gives away there.
+// phraseCheck judges a request by its wording alone: it cannot be met if it has a phrase that leaves something open. Its
+// score under a condition is what such phrases give away there.
 type phraseCheck struct{}
+
+// openPhrases are phrases that leave open which thing is meant.
+var openPhrases = []string{
+	"a certain", "a particular", "a specific", "one particular", "the given", "the chosen", "the usual", "the very same",
+	"I told you about", "I have in mind", "on my list", "from my notes", "we discussed", "you know", "in question",
+	"from last time", "one of our", "one of those",
+}
 
 func newPhraseCheck(Input) script { return phraseCheck{} }
 
 func (phraseCheck) Turn(view *task.View, _ []task.Observation) (task.Turn, error) {
 	hints := slices.ContainsFunc(view.Messages, func(m task.Message) bool {
-		return m.Role == "user" && english.HasPhrase(m.Content, "a certain")
+		return m.Role == "user" && slices.ContainsFunc(openPhrases,
+			func(phrase string) bool { return english.HasPhrase(m.Content, phrase) })
 	})
 	return task.Turn{Actions: []task.Action{task.Judge(!hints, "")}}, nil
 }

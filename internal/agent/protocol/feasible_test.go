@@ -367,7 +367,7 @@ func TestJudgingPolicies(t *testing.T) {
 		{"schema-check", "Which homes of the harbour have owners?", []*task.Tool{tool, free}, "yes"},
 		{"schema-check", "Which homes are there?", nil, "no"},
 		{"phrase-check", "Which homes of Bergen were built in A certain year?", nil, "no"},
-		{"phrase-check", "Is it a certainty that homes of a specific year were built?", nil, "yes"},
+		{"phrase-check", "Is it a certainty that homes of that year were built?", nil, "yes"},
 	} {
 		p, err := policy.New(c.policy, policy.Input{Task: &task.Task{}})
 		if err != nil {

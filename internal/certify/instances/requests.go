@@ -183,21 +183,22 @@ func (m *requestWorker) work(ctx context.Context, _ int, tk *task.Task, _ *sqlas
 	}
 	y := &Yield{}
 	for _, asked := range m.config.Asked {
-		in, c, err := m.makeOne(ctx, tk, t, m.clean[tk.ID], asked)
+		proven, refused, err := m.makeOne(ctx, tk, t, m.clean[tk.ID], asked)
 		if err != nil {
 			return nil, fmt.Errorf("condition %s: %w", asked, err)
 		}
-		if c.Reason != "" {
-			y.refuse(tk, suite.Under("", asked.String()), c.Reason, cmp.Or(c.Message, RequestReasons()[c.Reason]))
+		if refused != nil {
+			y.refuse(tk, suite.Under("", asked.String()), refused.Reason,
+				cmp.Or(refused.Message, RequestReasons()[refused.Reason]))
 			continue
 		}
-		y.keep(in, c)
-		if m.config.Scribe != nil && writable(asked) {
+		y.add(proven)
+		for _, in := range proven.Instances {
 			r, err := in.Conditions[0].Request()
 			if err != nil {
 				return nil, err
 			}
-			if r.Writer == "" {
+			if m.config.Scribe != nil && writable(asked) && r.Writer == "" {
 				y.fallBack(in.ID)
 			}
 		}
@@ -215,13 +216,14 @@ func (m *requestWorker) taskOf(task *task.Task) (*request.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task %s: %w", task.ID, err)
 	}
-	return &request.Task{ID: task.ID, Messages: task.Messages, Evidence: task.Evidence, Query: query,
+	return &request.Task{ID: task.ID, Seed: m.config.Seed, Messages: task.Messages, Evidence: task.Evidence, Query: query,
 		Literals: task.Literals}, nil
 }
 
+// makeOne makes the instances of a task under one condition: none if it is refused.
 func (m *requestWorker) makeOne(
 	ctx context.Context, tk *task.Task, t *request.Task, clean *suite.Instance, asked condition.Condition,
-) (*suite.Instance, *Certified, error) {
+) (*Yield, *Certified, error) {
 	if asked.Name == condition.NameDropDetail || asked.Name == condition.NameClarify {
 		return m.incomplete(ctx, tk, t, clean, asked)
 	}
@@ -240,20 +242,38 @@ func (m *requestWorker) makeOne(
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := Certify(ctx, m.config.Stage, in)
-	if err == nil && c.Reason == "" {
-		c.Certificate.Checks = append(c.Certificate.Checks, CheckKept)
+	y := &Yield{}
+	refused, err := certifyComplete(ctx, m.config.Stage, y, in)
+	return y, refused, err
+}
+
+// certifyComplete plays the plan of an instance that can be met, and adds it to a yield.
+func certifyComplete(
+	ctx context.Context, stage *episode.Stage, y *Yield, in *suite.Instance,
+) (refused *Certified, err error) {
+	c, err := Certify(ctx, stage, in)
+	if err != nil {
+		return nil, err
 	}
-	return in, c, err
+	if c.Reason != "" {
+		return c, nil
+	}
+	c.Certificate.Checks = append(c.Certificate.Checks, CheckKept)
+	y.keep(in, c)
+	return nil, nil
 }
 
 // rewordedAs writes a rewording as a condition keeps it.
 func rewordedAs(tk *task.Task, r *request.Rewording, writer string) *condition.Request {
-	changed := &condition.Request{Texts: changedTexts(tk.Messages, r.Messages), Writer: writer}
-	for _, k := range r.Kept {
-		changed.Kept = append(changed.Kept, condition.Kept{Value: task.AppendValue(nil, k.Value), Form: k.Form, Rule: k.Rule})
+	return &condition.Request{Texts: changedTexts(tk.Messages, r.Messages), Kept: keptAs(r.Kept), Writer: writer}
+}
+
+func keptAs(values []request.Kept) []condition.Kept {
+	var list []condition.Kept
+	for _, k := range values {
+		list = append(list, condition.Kept{Value: task.AppendValue(nil, k.Value), Form: k.Form, Rule: k.Rule})
 	}
-	return changed
+	return list
 }
 
 // requestInstance derives the instance of a task under a condition of the request, given its wording. A rewording
@@ -267,7 +287,12 @@ func requestInstance(
 	if err != nil {
 		return nil, fmt.Errorf("derive: task %s: %w", t.ID, err)
 	}
-	in.ID, in.Conditions, in.Role = askedID(t, asked), []condition.Condition{c}, c.Role()
+	under := suite.Under("", asked.String())
+	if made.Variant == condition.VariantComplete {
+		under = under.As(suite.UnderComplete)
+	}
+	in.ID = suite.InstanceID{Task: t.ID, Specification: under}.String()
+	in.Conditions, in.Role = []condition.Condition{c}, c.Role()
 	return &in, nil
 }
 
@@ -367,43 +392,74 @@ type dropped struct {
 	reason string
 }
 
-// incomplete puts a task under a condition that leaves out a value.
+// incomplete puts a task under a condition that leaves out a value: an instance that lacks it, and one in the same
+// wording that says it elsewhere.
 func (m *requestWorker) incomplete(
 	ctx context.Context, tk *task.Task, t *request.Task, clean *suite.Instance, asked condition.Condition,
-) (*suite.Instance, *Certified, error) {
+) (*Yield, *Certified, error) {
 	d, err := m.droppedOf(ctx, t)
 	if err != nil || d.reason != "" {
 		return nil, &Certified{Reason: dropReason(d)}, err
 	}
-	messages, writer, checks := d.made.Messages, "", []string{CheckIdentical, CheckApart}
+	made, checks := *d.made, []string{CheckIdentical, CheckApart}
+	writer := ""
 	if d.page != nil {
 		if text := m.config.Scribe.text(d.page); text != "" {
-			messages, writer = slices.Clone(messages), m.config.Scribe.name
-			messages[d.page.Message].Content = text
-			checks = append(checks, CheckWritten)
+			writer, checks = m.config.Scribe.name, append(checks, CheckWritten)
+			if made, err = written(made, d.page.Message, text); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
-	changed := &condition.Request{
-		Texts: changedTexts(tk.Messages, messages), Writer: writer,
-		Dropped: droppedDetail(argumentOf(tk, d.value), d.value, d.made),
-	}
-	if d.made.Evidence != tk.Evidence {
-		changed.Evidence = &d.made.Evidence
-	}
-	if asked.Name == condition.NameClarify {
-		changed.User = &condition.User{Reply: d.made.Reply, Others: d.made.Others}
-	}
-	in, err := requestInstance(clean, tk, asked, changed)
+	y := &Yield{}
+	pair, err := droppedPair(clean, tk, asked, argumentOf(tk, d.value), d.value, &made, writer)
 	if err != nil {
 		return nil, nil, err
 	}
-	cert := &suite.Certificate{Instance: in.ID, Plans: []suite.PlanProof{}, Checks: checks, Request: d.proof}
+	cert := &suite.Certificate{Instance: pair[0].ID, Plans: []suite.PlanProof{}, Checks: checks, Request: d.proof}
 	if asked.Name == condition.NameClarify {
-		if message, err := m.clarified(ctx, in, cert); err != nil || message != "" {
+		if message, err := m.clarified(ctx, pair[0], cert); err != nil || message != "" {
 			return nil, &Certified{Reason: ReasonNotClarified, Message: message}, err
 		}
 	}
-	return in, &Certified{Certificate: cert}, nil
+	y.keep(pair[0], &Certified{Certificate: cert})
+	refused, err := certifyComplete(ctx, m.config.Stage, y, pair[1])
+	return y, refused, err
+}
+
+// written is a dropped request whose message a writer worded.
+func written(made request.Dropped, message int, text string) (request.Dropped, error) {
+	whole, err := made.WithValue(text)
+	made.Messages, made.Whole = slices.Clone(made.Messages), slices.Clone(made.Whole)
+	made.Messages[message].Content, made.Whole[message].Content = text, whole
+	return made, err
+}
+
+// droppedPair derives the instance that lacks a value and the complete one in the same wording.
+func droppedPair(
+	clean *suite.Instance, tk *task.Task, asked condition.Condition, argument string, v *request.Value,
+	made *request.Dropped, writer string,
+) ([]*suite.Instance, error) {
+	pair := make([]*suite.Instance, 2)
+	for i, evidence := range []string{made.Evidence, made.WholeEvidence} {
+		changed := &condition.Request{Writer: writer, Dropped: droppedDetail(argument, v, made)}
+		changed.Texts = changedTexts(tk.Messages, made.Messages)
+		if i == 1 {
+			changed.Variant, changed.Kept = condition.VariantComplete, keptAs(made.Kept)
+			changed.Texts = changedTexts(tk.Messages, made.Whole)
+		}
+		if evidence != tk.Evidence {
+			changed.Evidence = &evidence
+		}
+		if asked.Name == condition.NameClarify {
+			changed.User = &condition.User{Reply: made.Reply, Others: made.Others}
+		}
+		var err error
+		if pair[i], err = requestInstance(clean, tk, asked, changed); err != nil {
+			return nil, err
+		}
+	}
+	return pair, nil
 }
 
 func dropReason(d *dropped) string {

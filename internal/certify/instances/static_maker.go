@@ -302,7 +302,9 @@ func (m *staticMaker) draft(task *task.Task, asked condition.Condition) (*static
 
 // spoken returns the task in the words of its request.
 func (m *staticMaker) spoken(task *task.Task) *request.Task {
-	return request.Spoken(task.ID, task.Messages, saidOf(task), m.shown[task.Database])
+	t := request.Spoken(task.ID, task.Messages, saidOf(task), m.shown[task.Database])
+	t.Seed = m.seed
+	return t
 }
 
 // reword rewrites a request in other words.
@@ -391,44 +393,56 @@ var dropReasons = []string{
 	request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, request.ReasonNotAsked,
 }
 
-// drop leaves out a value that every right call needs. If none can be left out, it reports the reason that came
-// closest.
+// drop leaves out a value that every right call needs, and says it elsewhere in a second instance. If none can be left
+// out, it reports the reason that came closest.
 func (m *staticMaker) drop(d *staticDraft, task *task.Task) error {
-	checks := []string{CheckComplete, CheckRequired, CheckGone, CheckNotObtainable}
-	if said, p := m.writtenText(task, d.asked); said != "" {
-		argument, _ := m.blocked(task, p.value)
-		made := droppedAs(task, p.value, argument, p.value.Left(p.own.Page, said))
-		made.Writer = m.Scribe.name
-		return d.take(m, task, made, checks...)
-	}
-	d.fallback = m.Scribe != nil
-	values, reason, message := m.droppable(task, m.spoken(task))
+	left, reason, message := m.missing(task)
 	if reason != "" {
 		d.refuse(task, reason, message)
 		return nil
 	}
+	made, writer := *left.made, ""
+	if said, p := m.writtenText(task, d.asked); said != "" {
+		var err error
+		if made, err = written(made, p.own.Message, said); err != nil {
+			return err
+		}
+		writer = m.Scribe.name
+	}
+	d.fallback = m.Scribe != nil && writer == ""
+	pair, err := droppedPair(m.clean[task.ID], task, d.asked, left.argument, left.value, &made, writer)
+	d.instances = pair
+	d.checks = [][]string{{CheckComplete, CheckRequired, CheckGone, CheckNotObtainable}, {CheckComplete, CheckKept}}
+	return err
+}
+
+// left is a request without one value.
+type left struct {
+	value    *request.Value
+	argument string
+	made     *request.Dropped
+}
+
+// missing leaves out the first value that can be left out, or explains why there is none.
+func (m *staticMaker) missing(tk *task.Task) (l *left, reason, message string) {
+	values, reason, message := m.droppable(tk, m.spoken(tk))
+	if reason != "" {
+		return nil, reason, message
+	}
 	reason = request.ReasonNotSaid
 	for _, v := range values {
-		argument, refused := m.blocked(task, v)
+		argument, refused := m.blocked(tk, v)
 		if refused == "" {
-			var left *request.Dropped
-			if left, refused = v.Missing(); refused == "" {
-				return d.take(m, task, droppedAs(task, v, argument, left), checks...)
+			var made *request.Dropped
+			if made, refused = v.Missing(); refused == "" {
+				return &left{v, argument, made}, "", ""
 			}
 		}
 		if slices.Index(dropReasons, refused) > slices.Index(dropReasons, reason) {
 			reason = refused
 		}
 	}
-	d.refuse(task, reason, "")
-	return nil
-}
-
-// droppedAs writes a request without one value.
-func droppedAs(t *task.Task, v *request.Value, argument string, left *request.Dropped) *condition.Request {
-	return &condition.Request{
-		Texts: changedTexts(t.Messages, left.Messages), Dropped: droppedDetail(argument, v, left),
-	}
+	return nil, reason, ""
 }
 
 // blocked returns the argument that cannot be filled without a value, or why agents could do without it.

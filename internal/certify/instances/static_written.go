@@ -15,10 +15,9 @@ import (
 
 // staticPages is the writer's pages for a task under one condition.
 type staticPages struct {
-	own   *page          // of the request
-	value *request.Value // the value that own leaves out
-	near  []*page        // requests near to it
-	tools []*page        // the tools of the accepted ones, nil for the others
+	own   *page   // of the request
+	near  []*page // requests near to it
+	tools []*page // the tools of the accepted ones, nil for the others
 }
 
 // Complaints about a tool's specification.
@@ -85,18 +84,12 @@ func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*stat
 			p.own = &page{Page: made, condition: asked.Name}
 		}
 	case condition.NameDropDetail:
-		values, reason, _ := m.droppable(task, m.spoken(task))
+		left, reason, _ := m.missing(task)
 		if reason != "" {
 			return p, nil
 		}
-		for _, v := range values {
-			if _, blocked := m.blocked(task, v); blocked != "" {
-				continue
-			}
-			if made := v.WrittenMissing(); made != nil {
-				p.own, p.value = &page{Page: made, condition: asked.Name}, v
-				break
-			}
+		if made := left.made.WrittenMissing(left.value); made != nil {
+			p.own = &page{Page: made, condition: asked.Name}
 		}
 	case condition.NameRelatedTools:
 		choice, err := asked.Choice()

@@ -16,77 +16,117 @@ import (
 type Dropped struct {
 	Messages []task.Message
 	Evidence string
-	Form     string   // how the request said the value
-	Phrase   string   // what it says in the first place of it
-	Reply    string   // what whoever asked answers who asks for the value
-	Names    []string // by which the value can be asked for
-	Others   []string // names of the other columns of its tables
+	Whole    []task.Message // the complete request in the same wording, which says the value elsewhere
+	// WholeEvidence is the evidence of the complete request, Kept its values.
+	WholeEvidence string
+	Kept          []Kept
+	Form          string   // how the request said the value
+	Phrase        string   // what it says in the first place of it
+	Reply         string   // what whoever asked answers who asks for the value
+	Names         []string // by which the value can be asked for
+	Others        []string // names of the other columns of its tables
+
+	value  string // as Whole says it
+	phrase phrase
 }
 
-// Drop leaves a value out of a request: `from France` becomes `from a certain country` (Incomplete Conditions, "Partial
-// Removal of User Utterance"). What stands in its place depends on what the value is compared with and on the words
-// around it. What the evidence says of the value goes with the clause in which it stands. A reason of the closed list
-// says why it cannot be done.
+// Drop leaves a value out of a request (Incomplete Conditions, "Partial Removal of User Utterance"): `from France`
+// becomes `from our country`, and in another request `from the country on my list`. What replaces the value depends on
+// what it is compared with and on the words around it, never on the value. What the evidence says of the value goes with
+// its clause. A reason of the closed list says why it cannot be done.
 func (v *Value) Drop() (*Dropped, string) {
+	d, made, reason := v.draft()
+	if reason == "" {
+		reason = v.finish(d, made)
+	}
+	if reason != "" {
+		return nil, reason
+	}
+	return d, ""
+}
+
+// draft replaces a value by marked nouns.
+func (v *Value) draft() (*Dropped, *draft, string) {
 	switch {
 	case !v.said():
-		return nil, ReasonNotSaid
+		return nil, nil, ReasonNotSaid
 	case v.unclear:
-		return nil, ReasonAmbiguous
+		return nil, nil, ReasonAmbiguous
 	}
 	t := v.task
 	named := v.naming()
-	texts := t.texts()
+	made := &draft{texts: t.texts(), noun: named.noun}
 	d := &Dropped{}
-	again := false
 	for i := range t.Messages {
 		var edits []edit
 		for _, m := range v.mentions {
 			if m.text != i {
 				continue
 			}
-			if d.Form == "" {
-				d.Form = texts[i][m.start:m.end]
+			p := placeOf(t, made.texts[i], m.start, m.end)
+			again := d.Form != ""
+			if !again {
+				d.Form = made.texts[i][m.start:m.end]
+				made.value = v.spoken(p, d.Form)
 			}
-			p := placeOf(t, texts[i], m.start, m.end)
 			e, ok := p.replace(&named, again)
 			if !ok || named.proper && v.follows(m) {
-				return nil, ReasonAwkward
-			}
-			if d.Phrase == "" {
-				d.Phrase = e.text
+				return nil, nil, ReasonAwkward
 			}
 			edits = append(edits, e)
-			again = true
 		}
-		texts[i] = apply(texts[i], edits)
+		made.texts[i] = apply(made.texts[i], edits)
 	}
 	last := len(t.Messages)
-	texts[last] = v.withoutClauses(texts[last], d.Form)
-	for i, s := range texts {
-		if v.remains(s, d.Form, i == last) {
-			return nil, ReasonRemains
+	made.texts[last] = v.withoutClauses(made.texts[last], d.Form)
+	for i, s := range made.texts {
+		if v.remains(plain(s), d.Form, i == last) {
+			return nil, nil, ReasonRemains
 		}
 	}
-	changed := t.with(texts)
-	d.Messages, d.Evidence = changed.Messages, changed.Evidence
-	d.Names, d.Others = v.names(&named)
-	d.Reply = v.reply(&named, d.Form)
-	return d, ""
+	v.describe(d, &named, made)
+	return d, made, ""
+}
+
+// describe notes by which names a value can be asked for, and what the user replies.
+func (v *Value) describe(d *Dropped, named *naming, made *draft) {
+	d.Names, d.Others = v.names(named)
+	d.Reply = v.reply(named, d.Form)
+	for _, s := range made.texts {
+		if o, found := openingOf(v.task, s); found && o.noun != nounOne && o.noun != nounFew && !slices.Contains(d.Names, o.noun) {
+			d.Names = append(d.Names, o.noun)
+		}
+	}
+}
+
+// spoken is how a sentence says a value again: as the request did with its signs, but in quotes only where it would not
+// read as a name without them; as the SQL has it where the request inflects it.
+func (v *Value) spoken(p *place, form string) string {
+	said := v.saidForm(form)
+	if said != form || p.quoted && namelike(form) {
+		return said
+	}
+	return p.text[p.start:p.end]
 }
 
 // reply says the value to who asks for it: as the request said it, or as the SQL has it where the request said a word
 // that stands for it.
 func (v *Value) reply(n *naming, form string) string {
-	for _, m := range v.mentions {
-		if m.text < len(v.task.Messages) && m.how == howKin && len([]rune(text(v.Value))) > 1 {
-			form = text(v.Value)
-		}
-	}
+	form = v.saidForm(form)
 	if n.noun == "value" {
 		return "It is " + form + "."
 	}
 	return "The " + n.noun + " is " + form + "."
+}
+
+// saidForm is the form in which a value is said, or the SQL's value where that is another ending of it.
+func (v *Value) saidForm(form string) string {
+	for _, m := range v.mentions {
+		if m.text < len(v.task.Messages) && m.how == howKin && len([]rune(text(v.Value))) > 1 {
+			return text(v.Value)
+		}
+	}
+	return form
 }
 
 // edit replaces a span of a text.
@@ -105,9 +145,7 @@ func apply(s string, edits []edit) string {
 		}
 		b.WriteString(s[at:e.start])
 		text := e.text
-		if before := strings.TrimRight(s[:e.start], " \t\n\"'“‘("); before == "" || strings.HasSuffix(before, ".") &&
-			!abbreviates(before) ||
-			strings.HasSuffix(before, "?") || strings.HasSuffix(before, "!") {
+		if beginsSentence(s[:e.start]) {
 			text = english.Capital(text)
 		}
 		b.WriteString(text)
@@ -115,6 +153,13 @@ func apply(s string, edits []edit) string {
 	}
 	b.WriteString(s[at:])
 	return b.String()
+}
+
+// beginsSentence reports whether a sentence begins after a text.
+func beginsSentence(before string) bool {
+	before = strings.TrimRight(before, " \t\n\"'“‘(")
+	return before == "" || strings.HasSuffix(before, ".") && !abbreviates(before) || strings.HasSuffix(before, "?") ||
+		strings.HasSuffix(before, "!")
 }
 
 // abbreviates reports whether the dot at the end of a text belongs to a short word: No., St.
@@ -329,6 +374,11 @@ func placeOf(t *Task, text string, start, end int) *place {
 		before, size := lastRune(text[:p.start])
 		after, behind := firstRune(text[p.end:])
 		closing, opens := quotes[before]
+		if blank := len(text[p.end:]) - len(strings.TrimLeft(text[p.end:], " ")); opens && blank > 0 {
+			if next, n := firstRune(text[p.end+blank:]); strings.ContainsRune(closing, next) && n > 0 {
+				after, behind = next, blank+n // "Aberdeen "
+			}
+		}
 		switch {
 		case opens && behind > 0 && strings.ContainsRune(closing, after):
 			p.start, p.end, p.quoted = p.start-size, p.end+behind, true
@@ -405,31 +455,61 @@ func (p *place) replace(n *naming, again bool) (edit, bool) {
 	if strings.HasPrefix(p.after, "-") || p.start > 0 && p.text[p.start-1] == '-' {
 		return edit{}, false // part of a compound
 	}
+	e, ok := edit{}, false
 	switch n.kind {
 	case kindLimit:
-		return p.limit()
+		e, ok = p.limit()
 	case kindNumber:
-		return p.number(n, again)
-	case kindYear, kindDate:
-		return p.noun(n, again)
+		e, ok = p.number(n, again)
 	default:
-		return p.noun(n, again)
+		e, ok = p.noun(n, again)
 	}
+	return e, ok && !p.collides(e)
+}
+
+// ordinals precede a noun without an article.
+var ordinals = english.Set("first", "second", "third", "last", "next", "only", "previous")
+
+// collides reports whether an edit puts its noun next to a word that it cannot stand beside: before a name (a certain
+// year Singapore Grand Prix), before what it describes (a certain bond atoms), after itself (grades a certain grade) or
+// after an ordinal (the first a certain race). A noun without a word is no noun either.
+func (p *place) collides(e edit) bool {
+	if p.task.Query == nil {
+		return false // see clumsy
+	}
+	at := strings.IndexRune(e.text, markFirst)
+	if at < 0 {
+		return false
+	}
+	noun, _, _ := strings.Cut(e.text[at+len(string(markFirst)):], string(markEnd))
+	if noun == nounFew {
+		return false
+	}
+	if last := lastWord(noun); len(last) < 2 || !strings.ContainsFunc(noun, unicode.IsLetter) {
+		return true
+	}
+	if rest := p.text[e.end:]; strings.HasSuffix(e.text, string(markEnd)) && strings.HasPrefix(rest, " ") {
+		next := english.After(p.text, english.Words(p.text), e.end, 1)
+		first, _ := firstRune(rest[1:])
+		if unicode.IsUpper(first) && !strings.HasPrefix(rest, " I ") {
+			return true
+		}
+		if len(next) > 0 && unicode.IsLower(first) && p.knownNoun(next[0].Folded) && !singularNoun(next[0].Folded) {
+			return true
+		}
+	}
+	if at > 0 || e.start == 0 || p.text[e.start-1] != ' ' {
+		return false
+	}
+	all := english.Before(p.text, english.Words(p.text), e.start, 1)
+	return len(all) > 0 && (ordinals[all[0].Folded] || akinOrSame(all[0].Folded, strings.ToLower(lastWord(noun))))
 }
 
 func (p *place) edit(start, end int, text string) (edit, bool) { return edit{start, end, text}, true }
 
-// certain says that there is one, and of which that it is the one from before.
-func certain(noun string, again bool) string {
-	if again {
-		return "that " + noun
-	}
-	return "a certain " + noun
-}
-
 // limit leaves out how many rows there are to be.
 func (p *place) limit() (edit, bool) {
-	const some = "a certain number of "
+	some := certain("number", false) + " of "
 	start := p.start
 	switch next := p.r(1); {
 	case tops[p.l(1)]:
@@ -444,11 +524,11 @@ func (p *place) limit() (edit, bool) {
 		if p.l(1) == "the" {
 			start = p.from(1)
 		}
-		return p.edit(start, p.end, "a certain number")
+		return p.edit(start, p.end, certain("number", false))
 	case p.l(1) == "the":
 		return p.edit(p.from(1), p.end, some+"the")
 	case p.l(1) == "which" || p.l(1) == "what":
-		return p.edit(start, p.end, "few")
+		return p.edit(start, p.end, certain(nounFew, false))
 	case superlative(next):
 		return p.edit(start, p.end, some+"the")
 	default:
@@ -474,16 +554,18 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 	if p.money {
 		return p.edit(p.start, p.end, certain("amount", again))
 	}
-	if start, noun, ok := p.nounBefore(n); ok && !n.counts {
-		return p.edit(start, p.end, certain(noun, again))
+	for _, find := range []func(*naming) (int, string, bool){p.nounOf, p.nounBefore} {
+		if start, noun, ok := find(n); ok && !n.counts {
+			return p.edit(start, p.end, certain(noun, again))
+		}
 	}
 	if strings.ToLower(p.r(1)) == "or" && len(p.right) > 2 && !english.FunctionWords[strings.ToLower(p.r(3))] &&
 		english.IsLower(p.r(3)) {
 		switch strings.ToLower(p.r(2)) {
 		case "more":
-			return p.edit(p.start, p.right[1].End, "at least a certain number of")
+			return p.edit(p.start, p.right[1].End, "at least "+certain("number", again)+" of")
 		case "less", "fewer":
-			return p.edit(p.start, p.right[1].End, "at most a certain number of")
+			return p.edit(p.start, p.right[1].End, "at most "+certain("number", again)+" of")
 		}
 	}
 	next := strings.ToLower(p.r(1))
@@ -529,7 +611,7 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 		noun = "amount"
 	}
 	if p.copula() > 0 && p.near(noun) {
-		return p.edit(p.start, p.end, "a particular one")
+		return p.edit(p.start, p.end, certain(nounOne, again))
 	}
 	return p.edit(p.determined(), p.end, certain(noun, again))
 }
@@ -710,8 +792,11 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 			return e, ok
 		}
 	}
-	if callings[p.l(1)] || p.l(1) == "as" && p.l(2) == "known" {
+	if callings[p.l(1)] || p.l(1) == "by" && callings[p.l(2)] || p.l(1) == "as" && p.l(2) == "known" {
 		return p.called(n, again)
+	}
+	if e, ok := p.yearOf(n, again); ok {
+		return e, true
 	}
 	for _, find := range []func(*naming) (int, string, bool){p.nounOf, p.nounBefore, p.personNamed} {
 		if start, noun, ok := find(n); ok {
@@ -767,7 +852,7 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 		return p.edit(p.start, p.end, thing+" of "+certain(n.noun, again))
 	}
 	if is := p.copula(); is > 0 && p.near(n.noun) {
-		return p.edit(p.start, p.end, "a particular one")
+		return p.edit(p.start, p.end, certain(nounOne, again))
 	} else if is > 0 && n.proper && p.near("name") {
 		return p.edit(p.start, p.end, certain("name", again))
 	} else if w := p.l(is + 1); is > 0 && !n.proper && n.kind == kindText && (w == "who" || w == "that" || w == "which") &&
@@ -778,6 +863,19 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 		return p.edit(p.from(1), p.end, "in "+certain(n.noun, again)) // worked in a certain job
 	}
 	return p.edit(p.determined(), p.end, certain(p.shortened(n.noun), again))
+}
+
+// yearOf moves the year of an event behind its name: the Singapore Grand Prix of that year.
+func (p *place) yearOf(n *naming, again bool) (edit, bool) {
+	k := 0
+	for first, _ := firstRune(p.r(k + 1)); k < len(p.right) && unicode.IsUpper(first); first, _ = firstRune(p.r(k + 1)) {
+		k++
+	}
+	if n.kind != kindYear || k == 0 {
+		return edit{}, false
+	}
+	end := p.right[k-1].End
+	return p.edit(p.start, end, p.text[p.right[0].Start:end]+" of "+certain("year", again))
 }
 
 // trades are what people work in.
@@ -799,7 +897,7 @@ func possessive(s string) bool {
 // called leaves out the name of a thing: the shop called Kafka becomes a certain shop.
 func (p *place) called(n *naming, again bool) (edit, bool) {
 	k := 1 // words of the calling
-	if p.l(1) == "as" {
+	if p.l(1) == "as" || p.l(1) == "by" {
 		k = 2
 	}
 	if w := p.l(k + 1); w == "otherwise" || w == "also" || w == "better" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/seatrial/seatrial/internal/condition/request"
@@ -59,16 +60,16 @@ func TestDrop(t *testing.T) {
 			sql, evidence, _ := strings.Cut(rest, "\n")
 			var b strings.Builder
 			for _, v := range request.Values(ask(t, question, evidence, sql)) {
-				made, reason := v.Drop()
+				question, evidence, reply, reason := v.PlainDrop()
 				if reason != "" {
 					fmt.Fprintf(&b, "%v: %s\n", v.Value, reason)
 					continue
 				}
-				fmt.Fprintf(&b, "%v: %s", v.Value, made.Messages[0].Content)
-				if made.Evidence != "" {
-					fmt.Fprintf(&b, " [%s]", made.Evidence)
+				fmt.Fprintf(&b, "%v: %s", v.Value, question)
+				if evidence != "" {
+					fmt.Fprintf(&b, " [%s]", evidence)
 				}
-				fmt.Fprintf(&b, " (%s)\n", made.Reply)
+				fmt.Fprintf(&b, " (%s)\n", reply)
 			}
 			return b.String()
 		})
@@ -103,6 +104,9 @@ func TestDroppedIsGone(t *testing.T) {
 				if len(made.Names) == 0 || made.Reply == "" {
 					t.Errorf("%s: nobody can ask for %v: %q", e.task.ID, v.Value, made.Names)
 				}
+				if whole := made.Whole[0].Content; len(words(whole)) <= len(words(is)) || slices.Equal(made.Messages, made.Whole) {
+					t.Errorf("%s: %q says no more than %q", e.task.ID, whole, is)
+				}
 				clumsy := []string{" a a certain", " an a certain", " the a certain", "  a certain"}
 				if slices.ContainsFunc(clumsy, func(s string) bool { return strings.Contains(is, s) }) && !strings.Contains(was,
 					"the the ") && !strings.Contains(was, "  ") {
@@ -115,6 +119,10 @@ func TestDroppedIsGone(t *testing.T) {
 			t.Errorf("%s: only %d values were dropped", name, dropped)
 		}
 	}
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // says reports whether a text has a phrase, in whatever case, as words of its own.

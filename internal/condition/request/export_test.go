@@ -2,3 +2,24 @@ package request
 
 // Distance is the edit distance of two texts, in letters.
 func Distance(a, b string) int { return distance([]rune(a), []rune(b)) }
+
+// PlainDrop is [Value.Drop] in its plainest wording.
+func (v *Value) PlainDrop() (question, evidence, reply, reason string) {
+	d, made, reason := v.draft()
+	if reason != "" {
+		return "", "", "", reason
+	}
+	return plain(made.texts[0]), made.texts[len(made.texts)-1], d.Reply, ""
+}
+
+// PlainMissing is a turn of [Value.Missing] in its plainest wording.
+func (v *Value) PlainMissing(at int) (turn, reason string) {
+	_, made, reason := v.missing()
+	if reason != "" {
+		return "", reason
+	}
+	if _, reason := v.Missing(); reason != "" {
+		return "", reason
+	}
+	return plain(made.texts[at]), ""
+}

@@ -47,7 +47,8 @@ func Reasons() map[string]string {
 
 // Task is what a request is changed from.
 type Task struct {
-	ID       string // draws are named after it
+	ID       string
+	Seed     uint64 // of draws
 	Messages []task.Message
 	Evidence string
 	Query    *sqlast.Query  // nil of a task whose tools cannot be run: see [Spoken]

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -224,9 +225,23 @@ const resultMark = " was called with "
 
 // Missing leaves a value out of a request to tools that cannot be run, in whichever turn of the user it stands
 // (Incomplete Conditions, "Partial Removal of User Utterance", and its exclusion rules in the supplementary material).
-// A turn that says the value alone becomes one that keeps it back, a clause that says it by its name goes, and else
-// what it is called in general stands in its place. Forms are other values that are as right: none of them may remain.
+// Other forms of the value that are as right may not remain either.
 func (v *Value) Missing() (*Dropped, string) {
+	d, made, reason := v.missing()
+	if reason == "" {
+		reason = v.finish(d, made)
+	}
+	if reason == "" {
+		reason = v.Gone(d)
+	}
+	if reason != "" {
+		return nil, reason
+	}
+	return d, ""
+}
+
+// missing replaces the value by marked nouns.
+func (v *Value) missing() (*Dropped, *draft, string) {
 	t := v.task
 	own, times := false, 0
 	for _, m := range v.mentions {
@@ -238,29 +253,26 @@ func (v *Value) Missing() (*Dropped, string) {
 		case message.Role == "user":
 			own = true
 		case strings.Contains(message.Content, resultMark):
-			return nil, ReasonReturned
+			return nil, nil, ReasonReturned
 		}
 	}
 	switch {
 	case !own:
-		return nil, ReasonNotSaid
+		return nil, nil, ReasonNotSaid
 	case v.unclear || v.schemaWord(text(v.Value)) || v.numeric && times > 1 && len(text(v.Value)) < 4:
-		return nil, ReasonAmbiguous // a small number that is said twice may be that of two things
+		return nil, nil, ReasonAmbiguous // a small number that is said twice may be that of two things
 	}
-	d := v.kept()
+	d, made := v.underName()
 	if d == nil {
 		var reason string
-		if d, reason = v.Drop(); reason != "" {
-			return nil, reason
+		if d, made, reason = v.draft(); reason != "" {
+			return nil, nil, reason
 		}
 	}
-	if clumsy(t, d) {
-		return nil, ReasonAwkward
+	if clumsy(t, made) {
+		return nil, nil, ReasonAwkward
 	}
-	if reason := v.Gone(d); reason != "" {
-		return nil, reason
-	}
-	return d, ""
+	return d, made, ""
 }
 
 // clumsiness is what rules leave behind where they do not suffice: a noun, a number or a part of a word right before
@@ -268,24 +280,25 @@ func (v *Value) Missing() (*Dropped, string) {
 var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|\b(?:an?|top|first|last|next) a certain|\b1 a certain`)
 
 // clumsy reports whether a request without a value does not read as English.
-func clumsy(t *Task, d *Dropped) bool {
-	for at, m := range d.Messages {
-		if m.Content == t.Messages[at].Content {
+func clumsy(t *Task, made *draft) bool {
+	for at, m := range t.Messages {
+		content := plain(made.texts[at])
+		if m.Content == content {
 			continue
 		}
-		if clumsiness.MatchString(m.Content) || m.Role != "user" && strings.Contains(m.Content, "a particular one") {
+		if clumsiness.MatchString(content) || m.Role != "user" && strings.Contains(content, "a particular one") {
 			return true
 		}
-		all := english.Words(m.Content)
+		all := english.Words(content)
 		for i := 1; i < len(all); i++ {
-			gap := m.Content[all[i-1].End:all[i].Start]
-			if all[i].Folded == all[i-1].Folded && gap == " " && !strings.Contains(t.Messages[at].Content,
+			gap := content[all[i-1].End:all[i].Start]
+			if all[i].Folded == all[i-1].Folded && gap == " " && !strings.Contains(m.Content,
 				all[i].Text+" "+all[i].Text) {
 				return true // a certain content content
 			}
 			named := t.known.nouns[all[i-1].Folded] && !askingVerbs.MatchString(all[i-1].Text) ||
 				strings.ToLower(all[i-1].Text[1:]) != all[i-1].Text[1:]
-			begins := i == 1 || strings.ContainsAny(m.Content[all[i-2].End:all[i-1].Start], ".?!")
+			begins := i == 1 || strings.ContainsAny(content[all[i-2].End:all[i-1].Start], ".?!")
 			if gap == " " && named && !begins && i+1 < len(all) && all[i].Text == "a" && all[i+1].Text == "certain" {
 				return true // the userId a certain id
 			}
@@ -377,9 +390,9 @@ func shortFor(code, name string) bool {
 	return true
 }
 
-// kept keeps a value back where a turn says nothing else, or where a clause gives it under its name; nil where neither
-// is so.
-func (v *Value) kept() *Dropped {
+// underName replaces a value that is all that a turn says, or that a clause says under its name (my username is …); nil
+// where neither is so.
+func (v *Value) underName() (*Dropped, *draft) {
 	t := v.task
 	var said []mention
 	for _, m := range v.mentions {
@@ -388,24 +401,27 @@ func (v *Value) kept() *Dropped {
 		}
 	}
 	if len(said) != 1 || t.Messages[said[0].text].Role != "user" {
-		return nil
+		return nil, nil
 	}
 	m, named := said[0], v.naming()
 	s := t.Messages[m.text].Content
-	d := &Dropped{Messages: slices.Clone(t.Messages), Form: s[m.start:m.end]}
 	p := placeOf(t, s, m.start, m.end)
-	switch without, phrase := withoutClause(s, p, &named); {
+	noun, turn := nounOne, false
+	switch {
+	case named.namesItself(s, p):
 	case m.text > 0 && t.Messages[m.text-1].Role == "assistant" && bare(s, p):
-		d.Phrase = "I would rather not say."
-		d.Messages[m.text].Content = d.Phrase
-	case without != "":
-		d.Messages[m.text].Content, d.Phrase = without, phrase
+		if named.noun != "" && !determiners[p.l(1)] && !quantifiers[p.l(1)] {
+			noun = named.noun
+		}
+		turn = true
 	default:
-		return nil
+		return nil, nil
 	}
-	d.Names, d.Others = v.names(&named)
-	d.Reply = v.reply(&named, d.Form)
-	return d
+	d := &Dropped{Form: s[m.start:m.end]}
+	made := &draft{texts: t.texts(), noun: cmp.Or(named.noun, "value"), value: v.spoken(p, d.Form), turn: turn}
+	made.texts[m.text] = s[:p.start] + certain(noun, false) + s[p.end:]
+	v.describe(d, &named, made)
+	return d, made
 }
 
 // bareWords may stand beside a value that is all that a turn says.
@@ -427,68 +443,25 @@ func bare(s string, p *place) bool {
 // clauseEnds part the clauses of a sentence.
 var clauseEnds = regexp.MustCompile(`[.;!?](?:\s|$)|,(?: and)? |\s+and |\n`)
 
-// withoutClause leaves out the clause that gives a value under its name (`my username is JaneSmith`), where the
-// sentence has others; where it has none, the user says not to have it. It is "" where the value stands in no such
-// clause.
-func withoutClause(s string, p *place, n *naming) (without, phrase string) {
-	from, to, ends := 0, len(s), ""
-	opening := ""
+// namesItself reports whether a clause says nothing but the value, under its name: my username is JaneSmith.
+func (n *naming) namesItself(s string, p *place) bool {
+	from, to := 0, len(s)
 	for _, at := range clauseEnds.FindAllStringIndex(s, -1) {
-		switch {
-		case at[1] <= p.start:
-			from, opening = at[1], s[at[0]:at[1]]
-		case at[0] >= p.end:
-			to, ends = at[0], s[at[0]:at[1]]
-		default:
-			continue
-		}
-		if to < len(s) {
+		if at[1] <= p.start {
+			from = at[1]
+		} else if at[0] >= p.end {
+			to = at[0]
 			break
 		}
 	}
 	label := strings.TrimRight(s[from:p.start], " ")
 	if strings.TrimSpace(s[p.end:to]) != "" || label == "" {
-		return "", ""
+		return false
 	}
-	noun := ""
-	for _, beside := range append([]string{n.noun}, n.beside...) {
-		if beside == "" {
-			continue
-		}
-		labelled := regexp.MustCompile(`(?i)^(?:(?:my|the|his|her|our|their|its) )?(?:[\pL-]+ )?` + regexp.QuoteMeta(beside) +
-			`(?: number| address)? (?:is|are|was)$`)
-		if labelled.MatchString(label) {
-			noun = beside
-			break
-		}
-	}
-	if noun == "" {
-		return "", ""
-	}
-	begins := from == 0 || strings.ContainsAny(opening, ".;!?\n")
-	closes := to == len(s) || strings.ContainsAny(ends, ".;!?\n")
-	switch {
-	case begins && closes:
-		phrase = "I do not have the " + noun + " at hand"
-		return s[:from] + phrase + s[to:], phrase
-	case begins: // the next clause begins the sentence
-		rest := s[to+len(ends):]
-		if owner, _, several := strings.Cut(label, " "); several && quantifiers[strings.ToLower(owner)] {
-			if first := english.Words(rest); len(first) > 0 && !english.FunctionWords[first[0].Folded] {
-				rest = owner + " " + rest // my password is …, of "my username is … and password is …"
-			}
-		}
-		return s[:from] + english.Capital(rest), "left out"
-	case closes:
-		before := strings.TrimRight(s[:from-len(opening)], " ,")
-		if strings.Contains(opening, "and") || !strings.Contains(before[strings.LastIndexAny(before, ".!?")+1:], ", ") {
-			return before + s[to:], "left out"
-		}
-		at := strings.LastIndex(before, ", ") // a, b, c: the last one left is joined by and
-		return before[:at] + " and " + before[at+2:] + s[to:], "left out"
-	default:
-		return s[:from] + s[to+len(ends):], "left out"
-	}
+	return slices.ContainsFunc(append([]string{n.noun}, n.beside...), func(beside string) bool {
+		return beside != "" && regexp.MustCompile(`(?i)^(?:(?:my|the|his|her|our|their|its) )?(?:[\pL-]+ )?`+
+			regexp.QuoteMeta(beside)+`(?: number| address)? (?:is|are|was)$`).MatchString(label)
+	})
 }
 
 // spokenNoun settles what rules that know the tables of a request need not care for. A name behind a noun of the

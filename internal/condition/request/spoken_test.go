@@ -38,14 +38,14 @@ func TestMissing(t *testing.T) {
 		want     string // the turn without the value, or the reason
 	}{
 		{"username", "JaneSmith", []string{"Book a room.", "Who are you?",
-			"My username is JaneSmith and my password is sesame."}, 2, "My password is sesame."},
+			"My username is JaneSmith and my password is sesame."}, 2, "My username is a particular one and my password is sesame."},
 		{"username", "JaneSmith", []string{"Book a room.", "Who are you?",
 			"My username is JaneSmith, my email is j@x.org, and my city is Ely."}, 2,
-			"My email is j@x.org, and my city is Ely."},
+			"My username is a particular one, my email is j@x.org, and my city is Ely."},
 		{"username", "JaneSmith", []string{"Book a room. My username is JaneSmith.", "For when?", "For tonight."}, 0,
-			"Book a room. I do not have the username at hand."},
+			"Book a room. My username is a particular one."},
 		{"username", "JaneSmith", []string{"Book a room.", "Who are you?", "JaneSmith, please."}, 2,
-			"I would rather not say."},
+			"A certain username, please."},
 		{"hotel_name", "Grand Ely", []string{"Book a room in the hotel 'Grand Ely' for me."}, 0,
 			"Book a room in a certain hotel for me."},
 		{"nights", int64(3), []string{"I want to stay at the Ritz for 3 nights."}, 0,
@@ -58,10 +58,9 @@ func TestMissing(t *testing.T) {
 	} {
 		task := request.Spoken("t", dialogue(test.turns...), []request.Said{{Argument: test.argument, Value: test.value}},
 			spokenTool)
-		made, reason := request.Values(task)[0].Missing()
-		got := reason
-		if reason == "" {
-			got = made.Messages[test.at].Content
+		got, reason := request.Values(task)[0].PlainMissing(test.at)
+		if reason != "" {
+			got = reason
 		}
 		if got != test.want {
 			t.Errorf("%q without %v: %q, want %q", test.turns, test.value, got, test.want)

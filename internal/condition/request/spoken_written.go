@@ -46,76 +46,25 @@ func SpokenParaphrase(t *Task) *Page {
 	return p
 }
 
-// missingInstructions stand before a turn of which a value is to be left out.
-const missingInstructions = `Below is what a user said to an assistant who calls tools. Write it again as a person would who forgot one detail,
-or keeps it back: the text "%s" (the %s) must not stand in it, nor a part of it, nor a synonym, an abbreviation or anything
-else that tells it. Everything else stays: what is asked for, and every other detail, number and name exactly as it is
-written. It has to be natural, grammatical English. Add nothing, put no value of your own in its place, and do not ask for
-it. Reply with the new wording alone, in one paragraph, without quotation marks around it.
-
-The user said:
-%s
-`
-
-// WrittenMissing returns the page on which a writer leaves a value out of the one turn that says it. What is written is
-// judged as what rules write: see [Value.Gone]. It is nil where several turns say the value, or a turn that is not the
-// user's.
-func (v *Value) WrittenMissing() *Page {
-	t := v.task
-	at := -1
-	for _, m := range v.mentions {
-		if m.text >= len(t.Messages) || at >= 0 && m.text != at || t.Messages[m.text].Role != "user" {
-			return nil
-		}
-		at = m.text
-	}
-	if at < 0 || v.unclear || v.schemaWord(text(v.Value)) {
+// WrittenMissing returns the page on which a writer words a request to tools that cannot be run, without a value. Its
+// text is judged as what rules write: see [Value.Gone].
+func (d *Dropped) WrittenMissing(v *Value) *Page {
+	at := slices.IndexFunc(d.Messages, func(m task.Message) bool {
+		_, _, once := d.place(m.Content)
+		return once
+	})
+	if at < 0 {
 		return nil
 	}
-	own := t.Messages[at].Content
-	m := v.mentions[0]
-	form := own[m.start:m.end]
-	prompt := fmt.Sprintf(missingInstructions, form, strings.Join(english.NameWords(v.Argument), " "), own)
-	var stay []string
-	for _, other := range t.said {
-		for _, o := range other.mentions {
-			if said := own; other != v && o.text == at && stands(said, said[o.start:o.end]) && !strings.Contains(form,
-				said[o.start:o.end]) {
-				stay = append(stay, said[o.start:o.end])
-			}
+	return d.written(v.task, at, []string{text(v.Value)}, func(said string) string {
+		gone := *d
+		gone.Messages = slices.Clone(d.Messages)
+		gone.Messages[at].Content = said
+		if v.Gone(&gone) != "" {
+			return complainTold
 		}
-	}
-	return &Page{
-		Message: at, Own: own, Key: task.Hash(0, append([]string{"written", "spoken drop-detail", prompt, text(v.Value)},
-			stay...)...),
-		prompt: prompt,
-		judge: func(said string) string {
-			switch {
-			case slices.ContainsFunc(stay, func(form string) bool { return !stands(said, form) }):
-				return complainValue
-			case v.Gone(v.dropped(at, said, form)) != "" || said == own:
-				return complainTold
-			default:
-				return invents(t, own, said)
-			}
-		},
-	}
-}
-
-// dropped is the request with another wording of one turn.
-func (v *Value) dropped(at int, said, form string) *Dropped {
-	named := v.naming()
-	d := &Dropped{Messages: slices.Clone(v.task.Messages), Form: form, Phrase: said}
-	d.Messages[at].Content = said
-	d.Names, d.Others = v.names(&named)
-	d.Reply = v.reply(&named, form)
-	return d
-}
-
-// Left returns what a text that was taken makes of a request without a value.
-func (v *Value) Left(p *Page, said string) *Dropped {
-	m := v.mentions[0]
-	return v.dropped(p.Message, said, p.Own[m.start:m.end])
+		return ""
+	})
 }
 
 // nearInstructions stand before a request to which one like it is wanted.

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -55,7 +56,7 @@ const (
 	complainName     = "it names something that the request does not name"
 	complainNegation = "the request says that something is not so and the text does not, or the other way round"
 	complainTold     = "it tells something that has to stay open"
-	complainOpen     = "it does not say any more that there is a certain one, and of what"
+	complainOpen     = "it does not say once, word by word, what leaves the detail open"
 	// ComplainFar is the complaint about a text that does not mean what the request means, by those who compare meanings.
 	ComplainFar = "it does not stay near enough to what the request means"
 )
@@ -142,12 +143,11 @@ func (p *Page) Reworded(t *Task, text string) *Rewording {
 	return r
 }
 
-// droppedInstructions stand before a request without one of its values.
+// droppedInstructions precede a request without one of its values.
 const droppedInstructions = `A program wrote the request below. It leaves one detail open on purpose: where it says "%s", it does not say which
-one. Write it as a person would write it who forgot to say which one. Keep every condition, the open one too: name what it
-is about, and say of it that it is a certain, a particular or a specific one. Do not invent a value for it, do not ask
-which one is meant, and do not drop it. Keep every other detail, number and name as it is. Reply with the new wording
-alone, in one paragraph, without quotation marks around it.
+one. Write it as another person would write it who leaves the same detail open. The words "%s" have to stand in it exactly
+so, once. Keep every other condition, detail, number and name as it is. Do not invent a value, do not ask which one is
+meant, and add nothing. Reply with the new wording alone, in one paragraph, without quotation marks around it.
 
 The request:
 %s
@@ -161,17 +161,36 @@ type Told struct {
 
 // WrittenDrop returns the page on which a writer words a request that lacks a value. The writer is told nothing that
 // depends on the value, and its text is judged by all of the values alike that the request could be about, so that what
-// is taken is the same for each of them. A text is taken only if none of them stands in it, nor a part or a synonym of
-// one, every other value stays, it still says that there is a certain one, and it adds nothing; nor does it name one of
-// the values of the column. It is nil where the last message does not say the phrase.
+// is taken is the same for each of them. None of them may stand in it, nor a part or a synonym of one, nor a value of
+// the column.
 func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
 	at := t.question()
-	if at < 0 || !strings.Contains(strings.ToLower(d.Messages[at].Content), strings.ToLower(d.Phrase)) {
+	if at < 0 {
 		return nil
 	}
+	var forms []string
+	for _, o := range open {
+		forms = append(forms, text(o.Value.Value))
+	}
+	slices.Sort(forms)
+	return d.written(t, at, forms, func(said string) string {
+		if slices.ContainsFunc(open, func(o Told) bool { return o.Value.remains(said, o.Form, false) }) ||
+			fills(d.Messages[at].Content, said, column) {
+			return complainTold
+		}
+		return ""
+	})
+}
+
+// written returns the page of a message without a value. A text has to say the phrase that leaves it open once, and
+// every other value, and may add nothing; tells says what else is wrong with it. The key depends on the forms. It is nil
+// where the message does not say the phrase.
+func (d *Dropped) written(t *Task, at int, forms []string, tells func(said string) string) *Page {
 	own := d.Messages[at].Content
-	prompt := fmt.Sprintf(droppedInstructions, d.Phrase, own)
-	var stay, forms []string
+	if _, _, once := d.place(own); !once {
+		return nil
+	}
+	var stay []string
 	for _, v := range Values(t) {
 		for _, m := range v.mentions {
 			if m.text != at {
@@ -182,34 +201,29 @@ func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
 			}
 		}
 	}
-	for _, o := range open {
-		forms = append(forms, text(o.Value.Value))
-	}
-	slices.Sort(forms)
+	prompt := fmt.Sprintf(droppedInstructions, d.Phrase, d.Phrase, own)
 	return &Page{
-		Message: at, Own: own, Key: task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...),
-		prompt: prompt,
-		judge: func(text string) string {
-			if slices.ContainsFunc(stay, func(form string) bool { return !stands(text, form) }) {
+		Message: at, Own: own, prompt: prompt,
+		Key: task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...),
+		judge: func(said string) string {
+			_, _, once := d.place(said)
+			switch {
+			case !once:
+				return complainOpen
+			case slices.ContainsFunc(stay, func(form string) bool { return !stands(said, form) }):
 				return complainValue
 			}
-			for _, o := range open {
-				if o.Value.remains(text, o.Form, false) {
-					return complainTold
-				}
-			}
-			if complaint := invents(t, own, text); complaint != "" {
-				return complaint
-			}
-			if fills(own, text, column) {
-				return complainTold
-			}
-			if !leavesOpen(text, d) {
-				return complainOpen
-			}
-			return ""
+			return cmp.Or(tells(said), invents(t, own, said), alike(own, said))
 		},
 	}
+}
+
+// alike complains about a text that is the request itself.
+func alike(own, said string) string {
+	if own == said {
+		return complainAlike
+	}
+	return ""
 }
 
 // fills reports whether a text names one of the values of a column that the request does not name.
@@ -222,35 +236,6 @@ func fills(own, said string, column []task.Value) bool {
 			stands(said, s) &&
 			!stands(own, s)
 	})
-}
-
-// openWords say of a thing that it is one of several without saying which.
-var openWords = english.Set("certain", "particular", "specific", "specified", "given")
-
-// openReach is how many words may stand from an open word to what it is said of.
-const openReach = 4
-
-// leavesOpen reports whether a text still speaks of a certain one of what was left out: behind the word stands one of
-// its name, or of the phrase that rules put in its place.
-func leavesOpen(text string, d *Dropped) bool {
-	var known []string
-	for _, name := range append(slices.Clone(d.Names), d.Phrase) {
-		name, _, _ = strings.Cut(name, " of ") // the flag of the ship is a flag
-		for _, w := range english.Words(strings.ReplaceAll(name, "_", " ")) {
-			if !english.FunctionWords[w.Folded] && !openWords[w.Folded] {
-				known = append(known, w.Folded)
-			}
-		}
-	}
-	reach := 0
-	for _, w := range english.Words(text) {
-		if reach--; openWords[w.Folded] {
-			reach = openReach + 1
-		} else if reach > 0 && slices.ContainsFunc(known, func(k string) bool { return related(w.Folded, k) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // invents says what a text holds that the request does not: a number, a quotation, a name, or a negation more or less.

@@ -81,22 +81,22 @@ func TestWrittenDrop(t *testing.T) {
 			append(column, value)
 	}
 	column = append(column, "Upper Volta")
-	const good = "For ships of one particular flag, count those whose sailors number more than 20."
+	phrase := all[0].dropped.Phrase
+	good := "For ships of " + phrase + ", count those whose sailors number more than 20."
 	texts := map[string]bool{
 		good: true,
-		"Tell me how many ships of a specific flag have a crew of more than 20.":      true,
-		"How many ships have more than 20 sailors?":                                   false, // the condition is gone
-		"How many ships under some flag have more than 20 sailors?":                   false, // any of them
-		"How many particular ships have more than 20 sailors?":                        false, // of what?
-		strings.Replace(good, "20", "twenty-one", 1):                                  false,
-		strings.Replace(good, "one particular flag", "one particular flag, Malta", 1): false,
-		strings.Replace(good, "ships", "maltese ships", 1):                            false, // a part of it
-		strings.Replace(good, "ships", "french ships", 1):                             false, // a synonym
-		strings.Replace(good, "flag", "dutch flag", 1):                                false,
-		strings.Replace(good, "flag", "flag with palms, such as palm", 1):             false,
+		"Tell me how many ships of " + phrase + " have a crew of more than 20.": true,
+		"How many ships have more than 20 sailors?":                             false, // the condition is gone
+		"How many ships under some flag have more than 20 sailors?":             false, // any of them
+		strings.Replace(good, "20", "twenty-one", 1):                            false,
+		strings.Replace(good, phrase, phrase+", Malta", 1):                      false,
+		strings.Replace(good, "ships", "maltese ships", 1):                      false, // a part of it
+		strings.Replace(good, "ships", "french ships", 1):                       false, // a synonym
+		strings.Replace(good, phrase, phrase+", the dutch one", 1):              false,
+		strings.Replace(good, phrase, phrase+" with palms, such as palm", 1):    false,
 		// of the column, in no certificate
-		strings.Replace(good, "flag", "flag, upper volta", 1): false,
-		strings.Replace(good, "For", "In Atlantis, for", 1):   false,
+		strings.Replace(good, phrase, phrase+", upper volta", 1): false,
+		strings.Replace(good, "For", "In Atlantis, for", 1):      false,
 	}
 	key := ""
 	for _, m := range all {

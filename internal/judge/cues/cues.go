@@ -1,0 +1,235 @@
+// Package cues measures what the wording of requests gives away. It trains two simple classifiers on the words of
+// requests, and tests them on requests of other corpora: if words alone tell incomplete requests from complete ones, a
+// judge that reads them is not needed. It must never know how requests are made.
+package cues
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite"
+)
+
+// Example is a request and whether it can be met.
+type Example struct {
+	Text     string
+	Complete bool
+}
+
+// Of lists the requests of a suite that lack a detail, and the complete ones with which they are paired.
+func Of(s *suite.Suite) ([]Example, error) {
+	var list []Example
+	tasks := s.Index()
+	pairs, _ := s.Pairs()
+	for _, p := range pairs {
+		if len(p.Incomplete.Conditions) != 1 || p.Incomplete.Conditions[0].Name != condition.NameDropDetail {
+			continue
+		}
+		for _, in := range []*suite.Instance{p.Incomplete, p.Complete} {
+			t := tasks[in.Task]
+			messages, _, err := condition.ChangeRequest(in.Conditions, t.Messages, t.Evidence)
+			if err != nil {
+				return nil, err
+			}
+			var b strings.Builder
+			for _, m := range messages {
+				b.WriteString(m.Content + "\n")
+			}
+			list = append(list, Example{b.String(), in == p.Complete})
+		}
+	}
+	return list, nil
+}
+
+var (
+	words = regexp.MustCompile(`[\pL\pN]+`)
+	signs = regexp.MustCompile(`[\pL\pN]+|[^\s\pL\pN]`)
+)
+
+// Classifier scores texts: a positive score says that a request is complete.
+type Classifier struct {
+	signs   bool
+	unit    bool // texts have length 1
+	weights map[string]float64
+	bias    float64
+}
+
+// Kind is a kind of classifier.
+type Kind struct {
+	Name  string
+	Train func(examples []Example, signs bool) *Classifier
+}
+
+// Kinds lists the classifiers: both read words and pairs of neighbouring words, and, if asked, signs like words.
+func Kinds() []Kind { return []Kind{{"naive Bayes", Bayes}, {"logistic regression", Logistic}} }
+
+// features counts the words and the pairs of neighbouring words of a text.
+func features(text string, withSigns bool) map[string]float64 {
+	pattern := words
+	if withSigns {
+		pattern = signs
+	}
+	found := map[string]float64{}
+	before := ""
+	for _, w := range pattern.FindAllString(strings.ToLower(text), -1) {
+		found[w]++
+		if before != "" {
+			found[before+" "+w]++
+		}
+		before = w
+	}
+	return found
+}
+
+// Bayes trains a multinomial naive Bayes classifier with add-one smoothing.
+func Bayes(examples []Example, signs bool) *Classifier {
+	c := &Classifier{signs: signs, weights: map[string]float64{}}
+	counts := map[string]*[2]float64{}
+	var total, texts [2]float64
+	for _, e := range examples {
+		class := 0
+		if e.Complete {
+			class = 1
+		}
+		texts[class]++
+		for f, n := range features(e.Text, signs) {
+			if counts[f] == nil {
+				counts[f] = &[2]float64{}
+			}
+			counts[f][class] += n
+			total[class] += n
+		}
+	}
+	for f, n := range counts {
+		c.weights[f] = math.Log((n[1]+1)/(total[1]+float64(len(counts)))) -
+			math.Log((n[0]+1)/(total[0]+float64(len(counts))))
+	}
+	c.bias = math.Log((texts[1] + 1) / (texts[0] + 1))
+	return c
+}
+
+// Strength of the regression: steps of gradient descent, their size, and the weight of the squared weights.
+const (
+	descents = 300
+	stepSize = 5
+	ridge    = 1e-3
+)
+
+// Logistic trains a logistic regression by gradient descent, on texts whose counts have length 1.
+func Logistic(examples []Example, signs bool) *Classifier {
+	type cell struct {
+		feature int
+		value   float64
+	}
+	index := map[string]int{}
+	rows := make([][]cell, len(examples))
+	for i, e := range examples {
+		found := features(e.Text, signs)
+		norm := length(found)
+		for _, f := range sorted(found) {
+			if _, known := index[f]; !known {
+				index[f] = len(index)
+			}
+			rows[i] = append(rows[i], cell{index[f], found[f] / norm})
+		}
+	}
+	weights, bias := make([]float64, len(index)), 0.0
+	gradient := make([]float64, len(index))
+	for range descents {
+		clear(gradient)
+		slope := 0.0
+		for i, row := range rows {
+			score := bias
+			for _, x := range row {
+				score += weights[x.feature] * x.value
+			}
+			miss := -1 / (1 + math.Exp(-score))
+			if examples[i].Complete {
+				miss++
+			}
+			for _, x := range row {
+				gradient[x.feature] += miss * x.value
+			}
+			slope += miss
+		}
+		n := float64(len(rows))
+		for f := range weights {
+			weights[f] += stepSize * (gradient[f]/n - ridge*weights[f])
+		}
+		bias += stepSize / 10 * slope / n
+	}
+	c := &Classifier{signs: signs, unit: true, weights: map[string]float64{}, bias: bias}
+	for f, at := range index {
+		c.weights[f] = weights[at]
+	}
+	return c
+}
+
+func length(found map[string]float64) float64 {
+	sum := 0.0
+	for _, n := range found {
+		sum += n * n
+	}
+	return math.Sqrt(max(sum, 1))
+}
+
+func sorted(found map[string]float64) []string {
+	list := make([]string, 0, len(found))
+	for f := range found {
+		list = append(list, f)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Score is how much the words of a text speak for a complete request.
+func (c *Classifier) Score(text string) float64 {
+	found := features(text, c.signs)
+	sum, norm := 0.0, 1.0
+	if c.unit {
+		norm = length(found)
+	}
+	for _, f := range sorted(found) {
+		sum += c.weights[f] * found[f]
+	}
+	return c.bias + sum/norm
+}
+
+// Balanced is the balanced accuracy of a classifier: the mean of its shares of right answers about complete and about
+// incomplete requests. A score of zero counts half.
+func (c *Classifier) Balanced(examples []Example) float64 {
+	var right, all [2]float64
+	for _, e := range examples {
+		class, sign := 0, -1.0
+		if e.Complete {
+			class, sign = 1, 1
+		}
+		all[class]++
+		switch score := c.Score(e.Text) * sign; {
+		case score > 0:
+			right[class]++
+		case score == 0:
+			right[class] += 0.5
+		}
+	}
+	if all[0] == 0 || all[1] == 0 {
+		return math.NaN()
+	}
+	return (right[0]/all[0] + right[1]/all[1]) / 2
+}
+
+// Strongest lists the features with the highest weights, those for complete requests first if complete is set.
+func (c *Classifier) Strongest(n int, complete bool) []string {
+	list := sorted(c.weights)
+	slices.SortStableFunc(list, func(a, b string) int {
+		if complete {
+			a, b = b, a
+		}
+		return cmp.Compare(c.weights[a], c.weights[b])
+	})
+	return list[:min(n, len(list))]
+}

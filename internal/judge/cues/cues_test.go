@@ -1,0 +1,30 @@
+package cues
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestClassifiers tell what words tell, by each kind: a word that only incomplete requests have, and nothing.
+func TestClassifiers(t *testing.T) {
+	var told, same []Example
+	for i := range 40 {
+		open, whole := fmt.Sprintf("which ship %d of a certain port", i), fmt.Sprintf("which ship %d of the port", i)
+		told = append(told, Example{open, false}, Example{whole, true})
+		same = append(same, Example{whole, false}, Example{whole, true})
+	}
+	for _, k := range Kinds() {
+		for _, signs := range []bool{false, true} {
+			if got := k.Train(told[:40], signs).Balanced(told[40:]); got < 0.99 {
+				t.Errorf("%s tells %.2f where a word tells all", k.Name, got)
+			}
+			if got := k.Train(same[:40], signs).Balanced(same[40:]); got != 0.5 {
+				t.Errorf("%s tells %.2f where nothing tells", k.Name, got)
+			}
+			if s := k.Train(told, signs).Strongest(1, false); len(s) != 1 || s[0] != "a" && s[0] != "certain" && s[0] != "a certain" &&
+				s[0] != "of a" && s[0] != "certain port" {
+				t.Errorf("%s: %q", k.Name, s)
+			}
+		}
+	}
+}
