@@ -288,8 +288,8 @@ func (e *Environment) runStatement(ctx context.Context, c *call) (*task.ToolErro
 			}
 		}
 		r, mistake, err := e.query(ctx, c, world, values)
-		if err == nil && mistake == nil && world == 0 && c.tool.hinted && isBlank(r) {
-			note, err = e.note(ctx, c, &here)
+		if lookups := c.tool.lookups(&here); err == nil && mistake == nil && world == 0 && lookups != nil {
+			note, mistake, err = e.note(ctx, c, lookups, isBlank(r))
 		}
 		return r, mistake, err
 	})

@@ -95,6 +95,16 @@ func (e *Environment) runOperation(ctx context.Context, c *call) (*task.ToolErro
 		return mistake, nil
 	}
 	c.handle = handle.ID()
+	if lookups := handle.Lookups(); lookups != nil {
+		note, mistake, err := e.note(ctx, c, lookups, false)
+		if mistake != nil || err != nil {
+			return mistake, err
+		}
+		if e.config.Names != nil {
+			note = e.config.Names.Message(c.tool.specification.Name, note)
+		}
+		defer func() { c.delivery.Note = note }()
+	}
 	if handle.Delivers() {
 		return e.deliver(ctx, c, handle)
 	}

@@ -5,25 +5,121 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/pmezard/go-difflib/difflib"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
 // maxNoted bounds how many values of one argument a note names.
 const maxNoted = 5
 
-// note explains a blank result (Hell or High Water, appendix C.1). It names each text argument whose value does not
-// occur in the column that it is compared with, and the nearest value of that column, if one is near.
-func (e *Environment) note(ctx context.Context, c *call, b *bound) (string, error) {
-	var sentences []string
-	t := c.tool
+// note names each text argument whose value occurs nowhere in the column that it is compared with, and the nearest
+// value of that column, if one is near (Hell or High Water, appendix C.1, where only empty results have a note). A bound of a
+// range need not occur: unless the result is blank, it is named only if no value of the column has its form.
+func (e *Environment) note(ctx context.Context, c *call, lookups []relation.Lookup, blank bool) (string,
+	*task.ToolError, error) {
 	w, err := e.worldOf(ctx, c, 0)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
+	var sentences []string
+	for _, l := range lookups {
+		said, mistake, err := e.noteLookup(ctx, c, w, l, blank)
+		if mistake != nil || err != nil {
+			return "", mistake, err
+		}
+		sentences = append(sentences, said...)
+	}
+	return strings.Join(sentences, " "), nil, nil
+}
+
+func (e *Environment) noteLookup(ctx context.Context, c *call, w World, l relation.Lookup, blank bool) (
+	[]string, *task.ToolError, error) {
+	known, err := w.TextValues(ctx, l.Table, l.Column)
+	if err != nil {
+		return nil, nil, fmt.Errorf("values of %s.%s: %w", l.Table, l.Column, err)
+	}
+	var sentences []string
+	left := 0
+	seen := map[string]bool{}
+	for _, text := range l.Texts {
+		if seen[text] || slices.Contains(known, text) {
+			continue
+		}
+		seen[text] = true
+		if l.Role == task.RoleCompare && !blank && (len(known) == 0 || sharesForm(text, known)) {
+			continue
+		}
+		occurs, mistake, err := e.occurs(ctx, c, w, l, text)
+		switch {
+		case mistake != nil || err != nil:
+			return nil, mistake, err
+		case occurs:
+		case len(sentences) == maxNoted:
+			left++
+		default:
+			sentences = append(sentences, describeUnmatched(l.Argument, text, known))
+		}
+	}
+	if left > 0 {
+		sentences = append(sentences, fmt.Sprintf("Unmatched values of `%s` beside these: %d.", l.Argument, left))
+	}
+	return sentences, nil, nil
+}
+
+// sharesForm reports whether a text has the form of a known one: letters, digits and signs in the same places.
+func sharesForm(text string, known []string) bool {
+	form := formOf(text)
+	return slices.ContainsFunc(known, func(k string) bool { return formOf(k) == form })
+}
+
+// formOf writes a text with one letter for all letters and one digit for all digits; runs count once.
+func formOf(text string) string {
+	var b strings.Builder
+	last := rune(-1)
+	for _, r := range text {
+		switch {
+		case unicode.IsDigit(r):
+			r = '0'
+		case unicode.IsLetter(r):
+			r = 'a'
+		}
+		if r != last {
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	return b.String()
+}
+
+// occurs asks SQLite whether a column has a value, by the column's own affinity and collation. A column that does not
+// exist is said to have every value.
+func (e *Environment) occurs(ctx context.Context, c *call, w World, l relation.Lookup, text string) (bool,
+	*task.ToolError, error) {
+	test := " = ?1"
+	if l.Role == task.RoleLike {
+		test = " LIKE '%' || ?1 || '%'"
+	}
+	statement := "SELECT EXISTS (SELECT 1 FROM " + quoteName(l.Table) + " WHERE " + quoteName(l.Column) + test + ")"
+	r, mistake, err := e.execute(ctx, w, statement, []task.Value{text}, &c.timeouts)
+	switch {
+	case refusalOf(err) != "":
+		return true, nil, nil
+	case mistake != nil || err != nil:
+		return false, mistake, err
+	}
+	return len(r.Rows) == 1 && len(r.Rows[0]) == 1 && r.Rows[0][0] == int64(1), nil, nil
+}
+
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// lookups lists what a call looks up: its text arguments that are compared with a known column.
+func (t *tool) lookups(b *bound) []relation.Lookup {
+	var list []relation.Lookup
 	for i := range t.arguments {
 		a := &t.arguments[i]
 		if !a.hinted {
@@ -36,44 +132,17 @@ func (e *Environment) note(ctx context.Context, c *call, b *bound) (string, erro
 				given = b.lists[i]
 			}
 		}
-		told, err := noteArgument(ctx, w, a, given)
-		if err != nil {
-			return "", err
+		l := relation.Lookup{Argument: a.Argument, Table: a.Table, Column: a.Column, Role: a.Role}
+		for _, v := range given {
+			if text, ok := v.(string); ok {
+				l.Texts = append(l.Texts, text)
+			}
 		}
-		sentences = append(sentences, told...)
-	}
-	return strings.Join(sentences, " "), nil
-}
-
-func noteArgument(ctx context.Context, w World, a *argument, given []task.Value) ([]string, error) {
-	var texts []string
-	for _, v := range given {
-		if text, ok := v.(string); ok && !slices.Contains(texts, text) {
-			texts = append(texts, text)
+		if l.Texts != nil {
+			list = append(list, l)
 		}
 	}
-	if texts == nil {
-		return nil, nil
-	}
-	known, err := w.TextValues(ctx, a.Table, a.Column)
-	if err != nil {
-		return nil, fmt.Errorf("values of %s.%s: %w", a.Table, a.Column, err)
-	}
-	var sentences []string
-	left := 0
-	for _, text := range texts {
-		switch {
-		case slices.Contains(known, text):
-		case len(sentences) == maxNoted:
-			left++
-		default:
-			sentences = append(sentences, describeUnmatched(a.Argument, text, known))
-		}
-	}
-	if left > 0 {
-		sentences = append(sentences, fmt.Sprintf("Unmatched values of `%s` beside these: %d.", a.Argument, left))
-	}
-	return sentences, nil
+	return list
 }
 
 func describeUnmatched(argument, text string, known []string) string {

@@ -146,9 +146,11 @@ func refusalOf(err error) string {
 	return ""
 }
 
-// isBlank reports whether a result is empty or its first row is all NULL, as that of an aggregate over no rows.
+// isBlank reports whether a result is empty or its first row is all NULL or 0, as that of an aggregate over no rows.
 func isBlank(r *task.Result) bool {
-	return len(r.Rows) == 0 || !slices.ContainsFunc(r.Rows[0], func(v task.Value) bool { return v != nil })
+	return len(r.Rows) == 0 || !slices.ContainsFunc(r.Rows[0], func(v task.Value) bool {
+		return v != nil && v != int64(0) && v != 0.0
+	})
 }
 
 // digest returns the digest of what a call returned on a world.

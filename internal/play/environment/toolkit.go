@@ -125,7 +125,6 @@ type tool struct {
 	arguments     []argument // the i-th is bound to placeholder ?i+1
 	accepted      []string   // the names of the arguments, once each, in order
 	names         []string   // of the result's columns
-	hinted        bool       // the note on an empty result can name an argument
 }
 
 // argument is a binding with the constraints of the parameters' schema.
@@ -133,7 +132,7 @@ type argument struct {
 	task.Binding
 	required bool
 	enum     []any // of the value, or of a list's elements; nil allows any value
-	hinted   bool  // compared for equality with a known column
+	hinted   bool  // compared with a known column, so that a note can name it
 }
 
 func newTool(spec *task.Tool) (*tool, error) {
@@ -161,7 +160,6 @@ func newTool(spec *task.Tool) (*tool, error) {
 			return nil, fmt.Errorf("binding %d: %w", i+1, err)
 		}
 		t.arguments = append(t.arguments, a)
-		t.hinted = t.hinted || a.hinted
 		if !slices.Contains(t.accepted, b.Argument) {
 			t.accepted = append(t.accepted, b.Argument)
 		}
@@ -187,7 +185,8 @@ func newArgument(spec *task.Tool, b task.Binding) (argument, error) {
 		default:
 			return a, fmt.Errorf("argument %q: unknown type %q", b.Argument, b.Type)
 		}
-		a.hinted = b.Role == task.RoleEqual && b.Table != "" && b.Column != ""
+		a.hinted = b.Table != "" && b.Column != "" &&
+			(b.Role == task.RoleEqual || b.Role == task.RoleLike || b.Role == task.RoleCompare)
 	case task.BindTable:
 		if len(b.Columns) == 0 {
 			return a, fmt.Errorf("argument %q: a table needs columns", b.Argument)

@@ -401,7 +401,7 @@ func (c *call) filter() *Handle {
 	n := c.source().plain()
 	condition := c.choice("condition", conditions())
 	name := c.text("key_name")
-	left := n.keys[c.key(n, "key_name", name)].value
+	about, left := n.keys[c.key(n, "key_name", name)].about, n.keys[c.key(n, "key_name", name)].value
 	test := left // in WHERE and HAVING, what is true needs no test
 	if condition != "is_true" {
 		test = c.condition(n, condition, left, c.take)
@@ -413,7 +413,37 @@ func (c *call) filter() *Handle {
 	} else {
 		m.where = append(m.where, test)
 	}
-	return &Handle{node: m}
+	return &Handle{node: m, lookups: lookupsOf(about, condition, c.arguments["value"])}
+}
+
+// roles are the uses of a value by the conditions that look it up in a column.
+var roles = map[string]string{
+	"equal_to": task.RoleEqual, "not_equal_to": task.RoleEqual, "is": task.RoleEqual, "is_not": task.RoleEqual,
+	"in": task.RoleEqual, "not_in": task.RoleEqual, "contains": task.RoleLike, "like": task.RoleLike,
+	"not_like": task.RoleLike,
+}
+
+// lookupsOf lists the texts that a condition looks up in a column of the database.
+func lookupsOf(about task.Column, condition string, value any) []Lookup {
+	l := Lookup{Argument: "value", Table: about.Table, Column: about.Column, Role: roles[condition]}
+	if l.Role == "" || l.Table == "" || l.Column == "" {
+		return nil
+	}
+	values, isList := value.([]any)
+	if !isList {
+		values = []any{value}
+	}
+	for _, v := range values {
+		if text, ok := v.(string); ok {
+			if _, reference := task.ParseReference(text); !reference {
+				l.Texts = append(l.Texts, task.UnescapeText(text))
+			}
+		}
+	}
+	if l.Texts == nil {
+		return nil
+	}
+	return []Lookup{l}
 }
 
 func (c *call) groupBy() *Handle {

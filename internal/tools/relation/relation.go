@@ -15,7 +15,20 @@ type Handle struct {
 	delivers bool
 	// before is the relation from which a retrieval was made, for further retrievals beside it.
 	before *node
+	// lookups are what the operation that made the handle looked up.
+	lookups []Lookup
 }
+
+// Lookup is the comparison of texts with a column of the database.
+type Lookup struct {
+	Argument      string
+	Table, Column string
+	Texts         []string
+	Role          string // of the argument: [task.RoleEqual], [task.RoleLike] or [task.RoleCompare]
+}
+
+// Lookups lists the texts that the operation that made the handle looked up in columns of the database.
+func (h *Handle) Lookups() []Lookup { return h.lookups }
 
 // Open returns the handle of a starting table.
 func Open(src *task.Source) *Handle {
