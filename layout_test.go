@@ -77,6 +77,7 @@ var layout = []string{
 	"certify/proof",
 	"certify/instances",
 	"certify/recheck",
+	"certify/shortcut",
 	"pipeline",
 	"pipeline/audit",
 	"report/statistics",

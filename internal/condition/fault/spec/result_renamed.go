@@ -10,14 +10,14 @@ import (
 
 // ResultRenamed is spec.result-renamed. It is placed where a later call reads the field, and hurts agents that refer to
 // the field by name: a plan that refers to the only field of a result without naming it is rewritten by [ByName]. The
-// look-alike renames a field that no call reads, and the specification says so from the start.
+// look-alike renames a field that no call reads.
 var ResultRenamed = &fault.Kind{
 	Name: "spec.result-renamed", Summary: "a field of the records has a new name",
 	Survival: fault.Survival{
 		Hazard:  fault.HazardSpecification,
 		Visible: "the payload, and get_info", By: "reading the field under its new name",
 		Parameters: "tool; column; field; new_name", Companions: fault.ToolInfo,
-		Lookalike: "a new name that the specification gives from the start, of a field that nothing refers to",
+		Lookalike: "a new name of a field that nothing refers to",
 	},
 	Info: true,
 	New:  func() fault.Fault { return &resultRenamed{} },
@@ -127,10 +127,11 @@ func (f *resultRenamed) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
+// Hint names no tool and no field, because those of the look-alike are others.
 func (f *resultRenamed) Hint(*fault.Adviser) (string, error) {
-	return "The records of " + fault.Code(f.Tool) + " may have the field " + fault.Code(f.Field) + " under the name " +
-		fault.Code(f.NewName) + "; its values are the same. Check the names in the records that came, or ask " +
-		fault.Code(fault.ToolInfo) + ", before you refer to a field. Where the name is new, refer to it by that from " +
-		"then on; where a call has failed over the old one, repair its reference and make it again. Where the name is as " +
-		"documented, nothing is wrong.", nil
+	return "The records of a tool may have a field under another name than its specification says; the values are the " +
+			"same. Check the names in the records that came, or ask " + fault.Code(fault.ToolInfo) + ", before you refer to a " +
+			"field. Where the name is new, use it from then on; where a call failed because of the old one, repair its " +
+			"reference and make it again. Where no call refers to the field, or its name is as documented, nothing is wrong.",
+		nil
 }

@@ -8,14 +8,14 @@ import (
 )
 
 // ResultRetyped is spec.result-retyped. The look-alike changes numbers that only the answer depends on, which may
-// contain a number in either form, and the specification says so from the start.
+// contain a number in either form.
 var ResultRetyped = &fault.Kind{
 	Name: "spec.result-retyped", Summary: "numbers come as text",
 	Survival: fault.Survival{
 		Hazard:  fault.HazardSpecification,
 		Visible: "the payload, and get_info", By: "reading the numbers in the text",
 		Parameters: "tool; column; field", Companions: fault.ToolInfo,
-		Lookalike: "numbers as text, as the specification says from the start, where the answer may hold either",
+		Lookalike: "numbers as text that only the answer contains, which may have either form",
 	},
 	Info: true, Settles: "form",
 	New: func() fault.Fault { return &resultRetyped{} },
@@ -66,10 +66,11 @@ func (f *resultRetyped) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
+// Hint names no tool and no field, because those of the look-alike are others.
 func (f *resultRetyped) Hint(*fault.Adviser) (string, error) {
-	return "The records of " + fault.Code(f.Tool) + " may have the numbers of " + fault.Code(f.Field) + " as text. " +
-		"Check whether they stand in quotes; " + fault.Code(fault.ToolInfo) + " gives the specification as it stands " +
-		"now. The numbers themselves are right. Where a later call refuses them for their type, or takes them for text, " +
-		"write them into it as numbers in place of the reference; give numbers in the answer as well. Where they come as " +
-		"numbers, or the specification says text from the start, nothing is wrong.", nil
+	return "The records of a tool may have the numbers of a field as text. Check whether they are in quotes; " +
+			fault.Code(fault.ToolInfo) + " returns the current specification. The numbers themselves are right. Where a later " +
+			"call refuses them for their type, or takes them for text, write them into it as numbers in place of the " +
+			"reference; give numbers in the answer as well. Where they come as numbers, or no call uses them, nothing is wrong.",
+		nil
 }
