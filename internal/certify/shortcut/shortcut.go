@@ -217,7 +217,12 @@ func (m *Meter) OneCall(ctx context.Context, fitting bool) (found, chance Share,
 }
 
 // AlwaysStrict plays the primary plan with the strict form of every tool that has one, on faults and their mirrors.
+// Faults without a mirror are left out.
 func (m *Meter) AlwaysStrict(ctx context.Context) (Share, error) {
+	known := map[string]bool{}
+	for _, in := range m.Suite.Instances {
+		known[in.ID] = true
+	}
 	variants := []string{suite.UnderFault, suite.UnderMirror}
 	return m.played(ctx, variants, func(in *suite.Instance, t *task.Task, view *task.View) (episode.Agent, error) {
 		strict := map[string]string{}
@@ -226,7 +231,8 @@ func (m *Meter) AlwaysStrict(ctx context.Context) (Share, error) {
 				strict[base] = name
 			}
 		}
-		if len(strict) == 0 {
+		mirror := suite.InstanceID{Task: in.Task, Specification: in.Specification().As(suite.UnderMirror)}
+		if len(strict) == 0 || !known[mirror.String()] {
 			return nil, nil
 		}
 		plan := *t.Plan(in.Primary)
