@@ -38,7 +38,7 @@ var disclosureChecks = []Check{
 	},
 	{
 		Name: "tool-words", Claim: "The words of the tools do not reveal that the right ones are missing.",
-		Method: "balanced accuracy of naive Bayes on names and descriptions, trained on every second database, tried on others",
+		Method: "balanced accuracy of naive Bayes on names and descriptions, trained on half of the databases, tried on others",
 		Target: Target{AtMost, 0.6}, Unit: UnitShare, measure: measureListings(fewListings, shortcut.Words),
 	},
 }
@@ -85,7 +85,9 @@ func measureAlwaysStrict(ctx context.Context, t *Trial) (Figure, error) {
 const fewListings = 60
 
 // measureListings measures how well something tells hopeless listings from others, if there are enough.
-func measureListings(least int, accuracy func([]shortcut.Listing) float64) func(context.Context, *Trial) (Figure, error) {
+func measureListings(
+	least int, accuracy func([]shortcut.Listing) float64,
+) func(context.Context, *Trial) (Figure, error) {
 	return func(ctx context.Context, t *Trial) (Figure, error) {
 		list, err := meter(t).Listings(ctx)
 		if err != nil || len(list) < least {

@@ -46,7 +46,9 @@ func (m *Meter) Listings(ctx context.Context) ([]Listing, error) {
 
 // variant returns the first hopeless instance of a group, or the first other one.
 func variant(g *group, hopeless bool) *suite.Instance {
-	at := slices.IndexFunc(g.list, func(in *suite.Instance) bool { return (in.Role == condition.RoleHopeless) == hopeless })
+	at := slices.IndexFunc(g.list, func(in *suite.Instance) bool {
+		return (in.Role == condition.RoleHopeless) == hopeless
+	})
 	if at < 0 {
 		return nil
 	}

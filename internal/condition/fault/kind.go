@@ -237,7 +237,7 @@ func (m *Made) Companion(t *task.Tool) bool {
 const fewReplicated = 100
 
 // replicate adds the replicas for all faults of one kind, when it reaches the first of them: of the tools that they
-// strike, and of others that the seed draws, so that every tool of a usual toolkit has replicas, and half of a large one.
+// strike, and of others that the seed draws: all of a usual toolkit, half of a large one.
 func (m *Made) replicate(in Input, faults []Fault, at int) error {
 	own, first := map[string]replicated{}, faults[at].Common().kind
 	for i, f := range faults {

@@ -12,9 +12,9 @@ import (
 )
 
 // alteration is the common part of the kinds in which middleware changes an argument on its way, so that the tool
-// answers another question. The tool has a strict form, a companion, and each is served by middleware of its own. In the
-// fault that of the tool changes the argument, in the mirror that of the strict form. Every result of both echoes the
-// arguments that were applied.
+// answers another question. The tool has a strict form, a companion, and each is served by middleware of its own. In
+// the fault that of the tool changes the argument, in the mirror that of the strict form. Every result of both echoes
+// the arguments that were applied.
 type alteration struct {
 	fault.Target
 	Argument string `json:"argument"`

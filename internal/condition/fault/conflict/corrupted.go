@@ -14,7 +14,7 @@ const (
 
 // Corrupted is conflict.corrupted. The source's count of rows and sum of a column were made before it changed a value
 // or lost a row. In the look-alike they fit, and a warning speaks of an earlier damage. A result of one row has no sum,
-// which would be its value, and the source loses that row. Where there are more, no sum reveals which value was changed.
+// which would be its value, and the source loses that row. Otherwise no sum reveals which value was changed.
 var Corrupted = conflicting(fault.Kind{
 	Name: "conflict.corrupted", Summary: "a source returns changed values",
 	Survival: fault.Survival{
