@@ -31,10 +31,38 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"seatrial": func() { os.Exit(cli.Do(os.Args[1:], cli.System())) },
+		"seatrial": func() { playPlain(); os.Exit(cli.Do(os.Args[1:], cli.System())) },
 		"standin":  standIn,
 		"stubborn": stubborn,
 	})
+}
+
+// plainVariable names the program without the race detector that makes the suites of scripts.
+const plainVariable = "SEATRIAL_TEST_PLAIN"
+
+// playPlain replaces a process that builds a suite by the program without the race detector, where a script allows it.
+// Under the detector SQLite is fourteen times slower, and the tests of pipeline race the build itself; what scripts do
+// with the suites is raced here. workers.txtar and build.txtar clear the variable.
+func playPlain() {
+	if plain := os.Getenv(plainVariable); plain != "" && len(os.Args) > 1 && os.Args[1] == "build" {
+		if err := replaceProcess(plain, os.Args); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// plainProgram compiles the program without the race detector; "" if the tests themselves run without it.
+func plainProgram(t *testing.T) string {
+	t.Helper()
+	if !underRace {
+		return ""
+	}
+	program := filepath.Join(t.TempDir(), "seatrial")
+	compile := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/seatrial")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("the program cannot be compiled: %v\n%s", err, out)
+	}
+	return program
 }
 
 // pythonWorks says whether some engine runs the Python of agents here.
@@ -54,6 +82,7 @@ func TestScripts(t *testing.T) {
 	if code := cli.DoContext(context.Background(), args, p); code != 0 {
 		t.Fatalf("the suite of the scripts cannot be built, exit code %d:\n%s", code, errs.String())
 	}
+	plain := plainProgram(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -61,6 +90,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SUITE", small)
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
+			env.Setenv(plainVariable, plain)
 			env.Setenv("SEATRIAL_FULL", "true") // brief.txtar and demo.txtar are about short answers
 			recipe, err := os.ReadFile(filepath.FromSlash("../../examples/http_loop.py"))
 			if err == nil {
