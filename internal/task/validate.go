@@ -82,6 +82,8 @@ func (t *Tool) Validate() error {
 	switch {
 	case t.Name == "":
 		return errors.New("a tool has no name")
+	case t.Body == nil && t.Style != StyleStatic:
+		return fmt.Errorf("tool %s has no body", t.Name)
 	case t.Body == nil:
 		return nil // its specification is the corpus's
 	case t.Parameters == nil || !slices.Contains(t.Parameters.Types, "object"):

@@ -138,11 +138,21 @@ func (in *Input) drawElsewhere(n int) []string {
 	random := task.Draw(in.Seed, "elsewhere", in.Task.Database, in.Task.Style)
 	drawn := make(map[int]bool, n)
 	names := make([]string, 0, n)
-	for len(names) < n {
-		if i := random.IntN(len(in.Elsewhere)); !drawn[i] {
+	draw := func(i int) {
+		if len(names) < n && !drawn[i] {
 			drawn[i] = true
 			names = append(names, in.Elsewhere[i])
 		}
+	}
+	const most = 64 // draws for each tool: the last ones would take long
+	for range most * len(in.Elsewhere) {
+		if len(names) == n {
+			break
+		}
+		draw(random.IntN(len(in.Elsewhere)))
+	}
+	for i := range in.Elsewhere {
+		draw(i)
 	}
 	return names
 }

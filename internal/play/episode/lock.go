@@ -30,7 +30,8 @@ const sqliteBusy = 5
 // acquire takes the lock of a run or fails with [LockedError] at once.
 func acquire(ctx context.Context, run string) (*lock, error) {
 	path := run + ".lock"
-	for {
+	const most = 100 // attempts: each needs another process that released the lock in the same moment
+	for range most {
 		before, existed := os.Stat(path)
 		l, err := tryLock(ctx, path)
 		var busy *sqlite.Error
@@ -46,6 +47,7 @@ func acquire(ctx context.Context, run string) (*lock, error) {
 		}
 		l.close()
 	}
+	return nil, &LockedError{Path: run}
 }
 
 func tryLock(ctx context.Context, path string) (*lock, error) {

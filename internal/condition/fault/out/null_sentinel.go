@@ -75,7 +75,11 @@ func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
 	if numbers {
 		n := int64(-1)
 		for held[string(task.AppendValue(nil, n))] || held[string(task.AppendValue(nil, float64(n)))] {
-			n = n*10 - 9
+			if n > -1e15 {
+				n = n*10 - 9
+			} else {
+				n-- // multiplying would overflow, and return to numbers that are held
+			}
 		}
 		return n
 	}

@@ -1,0 +1,102 @@
+//go:build unix
+
+package storm_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// longCommands are commands that take long, or for ever, by name. Their folder is the one in which they run.
+func longCommands(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	small := someSuites(t)["func"]
+	many := filepath.Join(dir, "many.run")
+	must(t, "run", small, "--agent", "gold", "--agent", "random", "--trials", "10", "--out", many)
+	wide := filepath.Join(dir, "wide")
+	must(t, "build", "--corpus", "demo", "--limit", "80", "--neighbours", "20", "--out", wide)
+	return map[string][]string{
+		"build": {"build", "--corpus", "demo", "--fault", "all", "--style", "func,slot,sel,rest", "--neighbours", "60",
+			"--out", "built"},
+		"verify": {"verify", wide},
+		"run": {"run", wide, "--agent", "gold", "--agent", "recover", "--agent", "random", "--trials", "40", "--out",
+			"R.run"},
+		"grade":  {"grade", many},
+		"report": {"report", many, "--resamples", "2000000000"},
+		"export": {"export", many},
+		"serve":  {"serve", small, "--http", "127.0.0.1:0", "--out", "S.run"},
+		"proxy":  {"proxy", "--record", "P.jsonl", "--", "sleep", "600"},
+		"audit":  {"audit", "--corpus", "demo"},
+	}
+}
+
+// TestEveryCommandEndsAtASignal sends one signal to each command a moment after its start. Commands that have not ended
+// by themselves end soon, and say that they were interrupted; at a hangup they name it.
+func TestEveryCommandEndsAtASignal(t *testing.T) {
+	// A caught signal is not ignored in children, even if these tests run under nohup.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
+	dir := t.TempDir()
+	interrupted := 0
+	for name, args := range longCommands(t, dir) {
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			t.Run(fmt.Sprint(name, " ", s), func(t *testing.T) {
+				cmd := self(t, t.TempDir(), args...)
+				var said bytes.Buffer
+				cmd.Stdout, cmd.Stderr = io.Discard, &said
+				in, err := cmd.StdinPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = in.Close() }()
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- cmd.Wait() }()
+				select {
+				case <-ended: // before the signal
+					t.Logf("ended by itself: %s", said.String())
+					return
+				case <-time.After(300 * time.Millisecond):
+				}
+				began := time.Now()
+				if err := cmd.Process.Signal(s); err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case err = <-ended:
+				case <-time.After(patience):
+					_ = cmd.Process.Kill()
+					t.Fatalf("not ended after %s", patience)
+				}
+				var exit *exec.ExitError
+				if errors.As(err, &exit) && exit.ExitCode() == 130 {
+					interrupted++
+				} else if err != nil {
+					t.Errorf("%v: %s", err, said.String())
+				}
+				// A second on a quiet machine; tests run beside others.
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("it took %s to end", took)
+				}
+				if s == syscall.SIGHUP && err != nil && !bytes.Contains(said.Bytes(), []byte("SIGHUP")) {
+					t.Errorf("it does not name the signal: %s", said.String())
+				}
+			})
+		}
+	}
+	if interrupted < 15 {
+		t.Errorf("only %d commands were interrupted: the others ended by themselves", interrupted)
+	}
+}
