@@ -144,5 +144,5 @@ func (a *app) printAudit(r *audit.Report) {
 	}
 }
 
-// oneLine joins the lines of a text from a corpus, and makes it safe for a terminal.
-func oneLine(text string) string { return diag.Printable(strings.Join(strings.Fields(text), " ")) }
+// oneLine joins the lines of a text from a corpus.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

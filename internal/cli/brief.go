@@ -53,7 +53,7 @@ func (a *app) printBrief(r *report.Report, runs []report.Run, paths []string) {
 
 // width is how wide a short answer may be: at most 80 columns, and less on a narrower terminal.
 func (a *app) width() int {
-	if width, terminal := a.Width(a.Out); terminal && width > 0 {
+	if width, terminal := a.Width(a.raw.Out); terminal && width > 0 {
 		return min(width, briefWidth)
 	}
 	return briefWidth

@@ -110,12 +110,14 @@ func Supervise(errs io.Writer, run func(context.Context) int) int {
 
 // DoContext is [Do] with the caller's context.
 func DoContext(ctx context.Context, args []string, p *Process) int {
-	a := &app{Process: p}
+	shown := *p
+	shown.Out, shown.Err = diag.NewWriter(p.Out), diag.NewWriter(p.Err)
+	a := &app{Process: &shown, raw: p}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(p.In)
-	root.SetOut(p.Out)
-	root.SetErr(p.Err)
+	root.SetOut(shown.Out)
+	root.SetErr(shown.Err)
 	err := brokenInput(func() (err error) {
 		defer diag.Guard(&err, "seatrial")
 		return root.ExecuteContext(ctx)
@@ -156,8 +158,9 @@ func isDiagnosed(err error) bool {
 }
 
 type app struct {
-	*Process
-	started    bool // the arguments are valid, and the command began its work
+	*Process            // its streams print as [diag.Writer] does
+	raw        *Process // the streams themselves, for protocols of machines and the line of progress
+	started    bool     // the arguments are valid, and the command began its work
 	asJSON     bool
 	full       bool // --full: print everything instead of a short answer
 	config     string

@@ -23,7 +23,7 @@ type meter struct {
 const refresh = 100 * time.Millisecond
 
 func (a *app) meter() *meter {
-	width, ok := a.Width(a.Err)
+	width, ok := a.Width(a.raw.Err)
 	if !ok || a.asJSON {
 		width = 0
 	}
@@ -61,7 +61,7 @@ func (m *meter) show(pass string, done, total int, rest string) {
 		line = line[:m.width-1]
 	}
 	m.shown = true
-	_, _ = fmt.Fprintf(m.app.Err, "\r%s%s", line, strings.Repeat(" ", m.width-1-len(line)))
+	_, _ = fmt.Fprintf(m.app.raw.Err, "\r%s%s", line, strings.Repeat(" ", m.width-1-len(line)))
 }
 
 // clear removes the line.
@@ -69,7 +69,7 @@ func (m *meter) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.shown {
-		_, _ = fmt.Fprintf(m.app.Err, "\r%s\r", strings.Repeat(" ", m.width-1))
+		_, _ = fmt.Fprintf(m.app.raw.Err, "\r%s\r", strings.Repeat(" ", m.width-1))
 		m.shown = false
 	}
 }

@@ -144,7 +144,7 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 // carry serves until the client has gone or the user interrupts.
 func (a *app) carry(ctx context.Context, p *proxy.Proxy, f *proxyFlags, command []string) error {
 	if len(command) > 0 {
-		return p.Command(ctx, command, a.In, a.Out, a.Err)
+		return p.Command(ctx, command, a.In, a.raw.Out, a.raw.Err)
 	}
 	if f.replay != "" {
 		return a.replay(ctx, p, f)
@@ -154,7 +154,7 @@ func (a *app) carry(ctx context.Context, p *proxy.Proxy, f *proxyFlags, command 
 		return err
 	}
 	if f.listen == "" {
-		return p.Bridge(ctx, target, a.In, a.Out)
+		return p.Bridge(ctx, target, a.In, a.raw.Out)
 	}
 	handler, err := p.Handler(target)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *app) replay(ctx context.Context, p *proxy.Proxy, f *proxyFlags) error {
 		return err
 	}
 	if f.listen == "" {
-		return p.Replay(ctx, record, a.In, a.Out)
+		return p.Replay(ctx, record, a.In, a.raw.Out)
 	}
 	handler, err := p.ReplayHandler(ctx, record, replayPath)
 	if err != nil {

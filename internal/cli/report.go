@@ -222,7 +222,7 @@ func (a *app) printReport(r *report.Report, format string) error {
 	}
 	switch format {
 	case formatText:
-		width, terminal := a.Width(a.Out)
+		width, terminal := a.Width(a.raw.Out)
 		a.printf("%s", r.Text(table.Terminal{Width: width, Colour: terminal && a.Getenv("NO_COLOR") == ""}))
 	case formatMarkdown:
 		a.printf("%s", r.Markdown())
@@ -386,7 +386,7 @@ func (a *app) printTables(names []string, in papers.Input, format string) error 
 			data, err = t.JSON()
 			text = string(data)
 		default:
-			width, _ := a.Width(a.Out)
+			width, _ := a.Width(a.raw.Out)
 			text = t.Text(table.Terminal{Width: width})
 		}
 		if err != nil {

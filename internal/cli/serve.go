@@ -381,7 +381,7 @@ func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOpt
 		core.Run(swept)
 		close(done)
 	}()
-	err = server.ServeMCP(ctx, e, io.NopCloser(a.In), nopWriteCloser{a.Out}, int(o.maxBody), o.maxDelay)
+	err = server.ServeMCP(ctx, e, io.NopCloser(a.In), nopWriteCloser{a.raw.Out}, int(o.maxBody), o.maxDelay)
 	stop()
 	<-done
 	if err = errors.Join(err, core.Close(context.WithoutCancel(ctx))); err != nil || store == nil {

@@ -5,9 +5,7 @@ package diag
 import (
 	"fmt"
 	"sort"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -148,38 +146,6 @@ func Render(err error) string {
 		text += "  try: " + Printable(e.Hint) + "\n"
 	}
 	return text
-}
-
-// Printable makes outside text safe for a terminal and for files that people open. It escapes control characters other
-// than tab and newline, and characters that change the direction of text.
-func Printable(text string) string {
-	unsafe := func(r rune) bool {
-		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
-	}
-	if !strings.ContainsFunc(text, unsafe) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if unsafe(r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// Cell makes text safe as a cell of CSV: spreadsheets treat text that begins with =, +, -, @, tab or carriage return as
-// a formula. Numbers stay unchanged.
-func Cell(text string) string {
-	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return Printable(text)
-	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return text
-	}
-	return "'" + Printable(text)
 }
 
 // Guard turns a panic of the surrounding function into its error, which names what was being done and exits with

@@ -1,12 +1,14 @@
 package diag
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -175,5 +177,47 @@ func TestGuardNamesWhatPanicked(t *testing.T) {
 	}()
 	if err == nil || !strings.HasPrefix(err.Error(), "task t1: panic: ") || ExitCode(err) != ExitInternal {
 		t.Errorf("%v, exit code %d", err, ExitCode(err))
+	}
+}
+
+// TestNothingUnsafePassesTheWriter writes hostile text in pieces of all sizes: what comes out is what [Printable]
+// makes of the whole.
+func TestNothingUnsafePassesTheWriter(t *testing.T) {
+	text := "a\x1b[2J\u009b31m\u202eevil\u2066\u061c\u200f\r\x07é日\U0001F600\tb\n\u2028ende\u202c"
+	for size := 1; size <= len(text); size++ {
+		var out strings.Builder
+		w := NewWriter(&out)
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			if written, err := w.Write([]byte(rest[:n])); err != nil || written != n {
+				t.Fatalf("%d of %d bytes written: %v", written, n, err)
+			}
+			rest = rest[n:]
+		}
+		if out.String() != Printable(text) {
+			t.Fatalf("in pieces of %d bytes: %q", size, out.String())
+		}
+		for _, r := range out.String() {
+			if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+				t.Fatalf("%q passes", r)
+			}
+		}
+	}
+	// In JSON the escapes mean what was there.
+	var back string
+	if err := json.Unmarshal([]byte(Printable(`"x\t`+"\u202e"+`"`)), &back); err != nil || back != "x\t\u202e" {
+		t.Errorf("%q, %v", back, err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, fine := range map[string]bool{
+		"gpt-4o": true, "Ünïcode 日本": true, "cmd: python a.py --x=1": true, "": true,
+		"a\nb": false, "a\tb": false, "a\x1b[2J": false, "a\u009b": false, "\u202eabc": false, "a\xff": false,
+		strings.Repeat("x", 5000): false,
+	} {
+		if IsName(name) != fine {
+			t.Errorf("%q: want %v", name, fine)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/diag"
 )
 
 func TestMain(m *testing.M) {
@@ -98,6 +99,11 @@ func check(t testing.TB, o outcome, what string, allowed ...int) {
 	t.Helper()
 	if !slices.Contains(allowed, o.code) || panics.MatchString(o.errs) {
 		t.Errorf("%s: exit code %d, want one of %v\n%.1500s", what, o.code, allowed, o.errs)
+	}
+	for _, text := range []string{o.out, o.errs} {
+		if diag.Printable(text) != text {
+			t.Errorf("%s: it prints control characters", what)
+		}
 	}
 }
 

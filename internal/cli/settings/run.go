@@ -352,8 +352,9 @@ func (r *Run) LabelMap() (map[string]string, error) {
 func (r *Run) checkNames() error {
 	for _, list := range [][]string{r.Agents, r.Models, r.Protocols} {
 		for i, name := range list {
-			if diag.Printable(name) != name || strings.ContainsAny(name, "\n\t") {
-				return diag.Usagef("the name %q has control characters", name).WithHint("use printable characters alone")
+			if !diag.IsName(name) {
+				return diag.Usagef("the name %.60q is too long, or has control characters", name).
+					WithHint("use printable characters alone")
 			}
 			if slices.Contains(list[:i], name) {
 				return diag.Usagef("%s is given twice", name).WithHint("--trials 2 runs each episode twice")

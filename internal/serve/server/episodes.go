@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -178,7 +179,7 @@ func (s *Episodes) check(r *Request) *Refusal {
 	r.Agent, r.Protocol = cmp.Or(r.Agent, "client"), cmp.Or(r.Protocol, "http")
 	for _, n := range []struct{ what, name string }{{"agent", r.Agent}, {"protocol", r.Protocol},
 		{"idempotency key", r.Key}} {
-		if len(n.name) > maxName || strings.ContainsFunc(n.name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		if len(n.name) > maxName || !diag.IsName(n.name) {
 			return refuse(RefusedBad, "The name of the %s is too long, or has control characters.", n.what)
 		}
 	}
