@@ -216,8 +216,12 @@ func (m *requestWorker) taskOf(task *task.Task) (*request.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task %s: %w", task.ID, err)
 	}
-	return &request.Task{ID: task.ID, Seed: m.config.Seed, Messages: task.Messages, Evidence: task.Evidence, Query: query,
-		Literals: task.Literals}, nil
+	t := &request.Task{ID: task.ID, Seed: m.config.Seed, Messages: task.Messages, Evidence: task.Evidence, Query: query,
+		Literals: task.Literals}
+	if right := task.Gold.Answers(); len(right) > 0 {
+		t.Answer = right[0].Rows
+	}
+	return t, nil
 }
 
 // makeOne makes the instances of a task under one condition: none if it is refused.

@@ -3,6 +3,8 @@ package request
 import (
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/sql/unsaid"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/wording"
 	"github.com/sqlc-dev/meyer/ast"
@@ -26,6 +28,10 @@ func Paraphrase(t *Task, seed uint64) (*Rewording, string) {
 		}
 	}
 	sp := wording.NewSpeaker(t.Query, spokenValues(values))
+	own := t.said(at)
+	open := unsaid.Flags(t.Query, own, t.Answer)
+	sp.LeaveOrder = !unsaid.OrderSaid(own)
+	sp.LeaveDistinct = slices.Contains(open, task.FlagDistinctUnsaid) || t.distinct() && !unsaid.DistinctSaid(own)
 	draw := task.Draw(seed, "paraphrase", t.Query.Schema.Name, t.Messages[at].Content)
 	said := sp.Statement(t.Query.Stmt, draw)
 	if sp.Failed {
@@ -45,10 +51,39 @@ func Paraphrase(t *Task, seed uint64) (*Rewording, string) {
 	switch {
 	case !r.holds():
 		return nil, ReasonUnspeakable
+	case t.settles(at, said):
+		return nil, ReasonSettles
 	case Unlike(t.Messages[at].Content, said, r.Kept) < LeastUnlike:
 		return nil, ReasonAlike
 	}
 	return r, ""
+}
+
+// said is a message with the evidence, which may say what it leaves open.
+func (t *Task) said(message int) string { return t.Messages[message].Content + "\n" + t.Evidence }
+
+// distinct reports whether the query leaves repeated rows out of its result.
+func (t *Task) distinct() bool {
+	sel, isSelect := t.Query.Stmt.Cores[0].(*ast.SelectQuery)
+	return len(t.Query.Stmt.Cores) > 1 || isSelect && sel.Distinct == ast.DistinctDistinct
+}
+
+// settles reports whether another wording of a message settles what the message leaves open about the answer: a column,
+// an order, or whether repeated rows count. The flags of a task have to be those of its paraphrase, too.
+func (t *Task) settles(message int, text string) bool {
+	if t.Query == nil {
+		return false
+	}
+	own := t.said(message)
+	left := unsaid.Flags(t.Query, text+"\n"+t.Evidence, t.Answer)
+	for _, flag := range unsaid.Flags(t.Query, own, t.Answer) {
+		if !slices.Contains(left, flag) {
+			return true
+		}
+	}
+	return t.distinct() && unsaid.DistinctSaid(text) && !unsaid.DistinctSaid(own) ||
+		len(sqlast.Last(t.Query.Stmt).OrderBy) > 0 && sqlast.Last(t.Query.Stmt).Limit == nil &&
+			unsaid.OrderSaid(text) && !unsaid.OrderSaid(own)
 }
 
 // implied reports whether nobody would say a value: a row of its own, more than none.

@@ -25,6 +25,7 @@ const (
 	ReasonTold        = "tells_values"
 	ReasonReturned    = "value_in_result"
 	ReasonNotAsked    = "not_the_user"
+	ReasonSettles     = "settles_open"
 )
 
 // Reasons explains them.
@@ -41,7 +42,9 @@ func Reasons() map[string]string {
 		ReasonNothing:     "the schema knows nothing that the request does not say",
 		ReasonReturned:    "every value that could be left out stands in what a tool was given or returned before",
 		ReasonNotAsked:    "without the value the request would not end with the user",
-		ReasonTold:        "what could be added tells a value of the request or of the answer",
+		ReasonSettles: "the new wording would settle what the request leaves open: a column, an order, or whether repeated " +
+			"rows count",
+		ReasonTold: "what could be added tells a value of the request or of the answer",
 	}
 }
 
@@ -53,9 +56,10 @@ type Task struct {
 	Evidence string
 	Query    *sqlast.Query  // nil of a task whose tools cannot be run: see [Spoken]
 	Literals []task.Literal // say which argument a value reaches
+	Answer   []task.Row     // of the query, if it is known
 
 	known   *vocabulary
-	said    []*Value        // where there is no query
+	spoken  []*Value        // where there is no query
 	used    map[string]bool // words of messages and documentation
 	guarded map[string]bool // words without case and diacritics that slips keep away from
 }

@@ -60,18 +60,18 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 		default:
 			continue
 		}
-		if at := slices.IndexFunc(t.said, func(v *Value) bool { return text(v.Value) == text(s.Value) }); at >= 0 {
-			t.said[at].part = t.said[at].part || s.Part
+		if at := slices.IndexFunc(t.spoken, func(v *Value) bool { return text(v.Value) == text(s.Value) }); at >= 0 {
+			t.spoken[at].part = t.spoken[at].part || s.Part
 			continue
 		}
 		v := &Value{Given: parameter.Given{Value: s.Value, Role: task.RoleEqual}, Argument: s.Argument, task: t,
 			asRight: s.Forms, part: s.Part}
 		v.number, v.numeric = numberOf(s.Value)
-		t.said = append(t.said, v)
+		t.spoken = append(t.spoken, v)
 	}
-	locate(t, t.said)
-	for _, v := range t.said {
-		v.all = t.said
+	locate(t, t.spoken)
+	for _, v := range t.spoken {
+		v.all = t.spoken
 	}
 	return t
 }

@@ -50,7 +50,7 @@ const (
 // Values lists the values of a request, those first that the SQL has first.
 func Values(t *Task) []*Value {
 	if t.Query == nil {
-		return t.said
+		return t.spoken
 	}
 	givens := parameter.Givens(t.Query)
 	compared := comparisons(t.Query)

@@ -55,6 +55,7 @@ const (
 	complainNumber   = "it holds a number or a quotation that the request does not hold"
 	complainName     = "it names something that the request does not name"
 	complainNegation = "the request says that something is not so and the text does not, or the other way round"
+	complainSettles  = "it settles what the request leaves open: a column, an order, or whether repeated rows count"
 	complainTold     = "it tells something that has to stay open"
 	complainOpen     = "it does not say once, word by word, what leaves the detail open"
 	// ComplainFar is the complaint about a text that does not mean what the request means, by those who compare meanings.
@@ -128,7 +129,10 @@ func WrittenParaphrase(t *Task) *Page {
 			if complaint := invents(t, own, text); complaint != "" {
 				return complaint
 			}
-			if Unlike(own, text, kept) < LeastWritten {
+			switch {
+			case t.settles(at, text):
+				return complainSettles
+			case Unlike(own, text, kept) < LeastWritten:
 				return complainAlike
 			}
 			return ""

@@ -47,6 +47,14 @@ func Flags(q *sqlast.Query, request string, rows []task.Row) []string {
 	return flags
 }
 
+// OrderSaid reports whether a request asks for an order.
+func OrderSaid(request string) bool {
+	return ordering.MatchString(request) || leading.MatchString(request)
+}
+
+// DistinctSaid reports whether a request asks for different values.
+func DistinctSaid(request string) bool { return different.MatchString(request) }
+
 // everything matches requests for all columns of a table.
 var everything = regexp.MustCompile(`(?i)\b(?:information|info|details?|everything|records?|rows?|columns?|attributes?|` +
 	`fields?|entries|contents?|complete|entire|data|all about)\b`)

@@ -42,23 +42,24 @@ func (sp *Speaker) selection(sel *ast.SelectQuery, draw *rand.Rand) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(pickOne(draw, considers) + " all " + p.things + ".")
+	b.WriteString(pickOne(draw, considers) + english.Either(sp.LeaveDistinct, " all ", " the ") + p.things + ".")
 	if p.condition != "" {
 		b.WriteString(" " + pickOne(draw, keeps) + " " + p.condition + ".")
 	}
-	b.WriteString(" " + pickOne(draw, reports) + " " + p.report(sp.q, sel) + ".")
+	b.WriteString(" " + pickOne(draw, reports) + " " + sp.report(&p, sel) + ".")
 	sc := sp.scope(sel, sp.q.Sources(sel))
-	if len(sel.OrderBy) > 0 {
-		b.WriteString(" " + pickOne(draw, sorts) + " " + sc.order(sel, sel.OrderBy))
+	if sorted := pickOne(draw, sorts); len(sel.OrderBy) > 0 && (sel.Limit != nil || !sp.LeaveOrder) {
+		b.WriteString(" " + sorted + " " + sc.order(sel, sel.OrderBy) + sp.limit(sel, sc))
+	} else if sel.Limit != nil {
+		return sp.fail()
 	}
-	b.WriteString(sp.limit(sel, sc))
 	return b.String()
 }
 
 // report says what is to be reported.
-func (p *phrases) report(q *sqlast.Query, sel *ast.SelectQuery) string {
+func (sp *Speaker) report(p *phrases, sel *ast.SelectQuery) string {
 	items := english.List(p.items)
-	aggregate := slices.ContainsFunc(q.Expand(sel), func(it sqlast.Item) bool {
+	aggregate := slices.ContainsFunc(sp.q.Expand(sel), func(it sqlast.Item) bool {
 		return it.Expr != nil &&
 			sqlast.HasAggregate(it.Expr)
 	})
@@ -73,6 +74,8 @@ func (p *phrases) report(q *sqlast.Query, sel *ast.SelectQuery) string {
 		return "how many there are"
 	case aggregate:
 		return items + ", over all of them together"
+	case sp.LeaveDistinct:
+		return items
 	case p.distinct && len(p.items) == 1:
 		return items + ", naming each value only once"
 	case p.distinct:
@@ -82,23 +85,20 @@ func (p *phrases) report(q *sqlast.Query, sel *ast.SelectQuery) string {
 	}
 }
 
-// limit says how many rows are wanted, and ends the sentence about the order.
+// limit says how many rows of an order are wanted, and ends the sentence about it.
 func (sp *Speaker) limit(sel *ast.SelectQuery, sc *scope) string {
-	ordered := len(sel.OrderBy) > 0
 	if sel.Limit == nil {
-		if ordered {
-			return "."
-		}
-		return ""
+		return "."
 	}
 	n, ok := sc.value(sqlast.Unparen(sel.Limit.Count))
-	if !ok || !ordered {
+	switch {
+	case !ok:
 		return sp.fail()
-	}
-	if n == "1" {
+	case n == "1":
 		return ", and give me the first row alone."
+	default:
+		return ", and give me the first " + n + " rows alone."
 	}
-	return ", and give me the first " + n + " rows alone."
 }
 
 // compound says two SELECTs and what is made of them.
@@ -123,7 +123,7 @@ func (sp *Speaker) compound(s *ast.SelectStmt, draw *rand.Rand) string {
 		items := sp.q.Expand(sel)
 		switch {
 		case len(p.groups) > 0:
-			what = p.report(sp.q, sel) + ", looking at all " + p.things
+			what = sp.report(&p, sel) + ", looking at all " + p.things
 		case p.counts:
 			what = "the number of all " + p.things
 		case items[0].Expr != nil && sqlast.HasAggregate(items[0].Expr):
@@ -151,25 +151,26 @@ func (sp *Speaker) compound(s *ast.SelectStmt, draw *rand.Rand) string {
 	}
 	all := map[bool]string{true: "both lists", false: "all the lists"}[len(lists) == 2]
 	b.WriteString(" " + pickOne(draw, reports) + " ")
+	once := english.Either(sp.LeaveDistinct, ", nothing named twice.", ".")
 	switch op := s.Ops[0]; strings.ToUpper(op.Op) {
 	case "UNION":
 		b.WriteString("the " + entry + " of " + all + " as one")
 		if op.All {
 			b.WriteString(", with everything that comes up several times kept as often as it does.")
 		} else {
-			b.WriteString(", nothing named twice.")
+			b.WriteString(once)
 		}
 	case "INTERSECT":
-		b.WriteString("the " + entry + " that stand on " + all + ", nothing named twice.")
+		b.WriteString("the " + entry + " on " + all + once)
 	case "EXCEPT":
 		if len(lists) > 2 {
 			return sp.fail()
 		}
-		b.WriteString("the " + entry + " of the first list that are not on the second, nothing named twice.")
+		b.WriteString("the " + entry + " of the first list that are not on the second" + once)
 	default:
 		return sp.fail()
 	}
-	if len(last.OrderBy) > 0 {
+	if len(last.OrderBy) > 0 && !sp.LeaveOrder {
 		output := sp.q.Output(s)
 		var list []string
 		for _, t := range last.OrderBy {

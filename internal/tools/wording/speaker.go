@@ -17,6 +17,9 @@ type Speaker struct {
 	values map[ast.Expr]Spoken // by literal
 	inner  int                 // how many SELECTs deep
 	Failed bool                // there are no words for some part
+
+	LeaveOrder    bool // no word of the order of the whole result
+	LeaveDistinct bool // no word of whether repeated rows count
 }
 
 // Spoken is how a literal is said.
