@@ -387,6 +387,13 @@ var grammar = func() map[string]bool {
 		"py", "xml", "tool_calls", "tool_call", "function_call", "call", "calls", "tool_use", "tool_code", "invoke", "think",
 		"thinking", "thought", "reasoning", "scratchpad", "eom_id", "eot_id", "im_end", "python_tag", "list", "dict", "any",
 		"functions", "function_calls", "use", "code", "end", "tag", "eot", "eom", "id", "api", "default",
+	}, {
+		"toolcall", "toolcalls", "functioncall", "functioncalls", "tooluse", "mcp", "server", "unused", "functools", "sep",
+		"parts", "content", "command", "method", "assistantcommentary", "commentary", "analysis", "assistant", "request",
+		"role", "start", "begin", "section", "plugin", "message", "channel", "constrain", "recipient", "from", "argument",
+		"arg_key", "arg_value", "call_id", "dsml", "string", "escape", "prefix", "suffix", "inputs", "param", "toolsep",
+		"endoftext", "bot_end", "return", "stop", "action_input", "between", "brand_new", "longcat", "minimax", "steptml",
+		"xai",
 	}} {
 		for _, word := range list {
 			for _, part := range strings.Split(word, "_") {

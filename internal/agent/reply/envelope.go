@@ -14,12 +14,12 @@ import (
 const (
 	namespace = `(?:[A-Za-z][\w-]*:|[|｜]\w+[|｜])?`
 	callWords = `(?:tool|function|call|action|plugin|python_tag|python_start)`
-	wrapTag   = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code)\s*>`
+	wrapTag   = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)\s*>`
 	callToken = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
 	endToken  = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|endoftext|end_of_text|end_of_turn` +
 		`|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
-		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>`
-	bracketMark = `\[/?(?:TOOL_CALLS?|TOOL_REQUEST|END_TOOL_REQUEST|FUNCTION_CALLS?)\]`
+		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>|<bot_end>`
+	bracketMark = `\[/?(?:TOOL_CALLS?|TOOL_REQUEST|END_TOOL_REQUEST|FUNCTION_CALLS?)\]|<<function>>|\[unused1[12]\]`
 	gemmaMark   = `<\|tool_call>|<tool_call\|>|</?(?:start|end)_function_call>`
 )
 
@@ -30,7 +30,7 @@ var (
 	skipped = regexp.MustCompile(`^(?:\s+|[,;]|` + `(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` +
 		bracketMark + `|` + gemmaMark + `))*`)
 	// closingMark matches a mark that ends calls. Any other mark opens or separates them.
-	closingMark = regexp.MustCompile(`(?i)^(?:</|\[/|\[END|<[a-z_]+\|>|<end|.*(?:[^a-z]|_)(?:end|suffix)(?:[^a-z]|_)` +
+	closingMark = regexp.MustCompile(`(?i)^(?:</|\[unused12|\[/|\[END|<[a-z_]+\|>|<end|.*(?:[^a-z]|_)(?:end|suffix)(?:[^a-z]|_)` +
 		`|<\|/|<\|(?:eom|eot|im_end|call\||return|eom_id|eot_id|separator))`)
 	silentMark = regexp.MustCompile(`(?i:` + endToken + `)`)
 )
@@ -68,6 +68,9 @@ func readMarked(p *reading) {
 			for i := range c.calls {
 				c.calls[i].Format = formats[first].name
 			}
+			if len(c.calls) == 0 && len(c.unparsed) > 0 && c.thought == "" { // name the marks, too
+				c.unparsed = []task.Unparse{{Reason: c.unparsed[0].Reason, Text: strings.TrimSpace(text[c.Start:c.End])}}
+			}
 			p.claims = append(p.claims, c)
 			at = max(c.End, s.Start+m[0]+1)
 		}
@@ -102,6 +105,9 @@ func (p *reading) envelope(text string, start, inner int) claim {
 func (p *reading) callsAt(text string, at int) claim {
 	if functionTagFirst.MatchString(text[at:]) {
 		return p.taggedFunctions(text, at)
+	}
+	if c, ok := p.taggedCall(text, at); ok {
+		return c
 	}
 	if c, ok := p.namedCall(text, at, false); ok {
 		return c
@@ -150,7 +156,7 @@ func (p *reading) objectsIn(text string, at int) (calls []Call) {
 // the call's number, a line end, an opening fence.
 var namedHead = regexp.MustCompile(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|｜]>\s*)?(?:call:|to=|>>>)?` +
 	`((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)(?::\d+)?` +
-	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
+	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|<\w*sep>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
 	`([{]|[\pL_][\pL\pN_]*=|<arg_key>|<` + namespace + `invoke\s|$|<[/|｜\[])`)
 
 // namedCall reads a name followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. If known is set,
@@ -286,18 +292,18 @@ func unquoted(text string) string {
 
 // A call named in its tag, such as <function=f> or <invoke name="f">, and its arguments, each in its own tag.
 const (
-	functionTagForm = `(?i:<function=["']?([^>"'\s]+)["']?>|<` + namespace +
-		`(?:invoke|function_call|function|tool) name=["']?([^>"'\s]+)["']?\s*>)`
-	parameterTagForm = `(?i:<parameter=["']?([^>"'\s]+)["']?>|<` + namespace +
+	functionTagForm = `(?i:<_*function=["']?([^>"'\s]+)["']?>|<` + namespace +
+		`(?:invoke|function_call|function|tool_call|call|tool_use|tool) name=["']?([^>"'\s]+)["']?\s*>)`
+	parameterTagForm = `(?i:<_*parameter=["']?([^>"'\s]+)["']?>|<` + namespace +
 		`(?:parameter|param|argument|arg) name=["']?([^>"'\s]+)["']?((?:\s+\w+=["']?\w+["']?)*)\s*>)`
 )
 
 var (
 	functionTag      = regexp.MustCompile(functionTagForm)
 	functionTagFirst = regexp.MustCompile(`^\s*` + functionTagForm)
-	functionEnd      = regexp.MustCompile(`(?i)</` + namespace + `(?:function|invoke|function_call|tool)>`)
+	functionEnd      = regexp.MustCompile(`(?i)</` + namespace + `_*(?:function|invoke|function_call|call|tool_use|tool)>`)
 	parameterTag     = regexp.MustCompile(parameterTagForm)
-	parameterEnd     = regexp.MustCompile(`(?i)</` + namespace + `(?:parameter|param|argument|arg)>`)
+	parameterEnd     = regexp.MustCompile(`(?i)</` + namespace + `_*(?:parameter|param|argument|arg)>`)
 )
 
 // within returns the end of the text that begins at inner: the first closing tag, an earlier opening tag, or the end of
@@ -444,7 +450,8 @@ func submatch(text string, m []int, group int) string {
 // tagValue reads an unquoted argument between tags. It is text if the parameter accepts only text or the value is not
 // valid JSON; otherwise it is parsed as JSON.
 func (p *reading) tagValue(tool, name, text string, kind tagKind) literal.Node {
-	text = strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n")
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if kind == anyValue {
 		if s := p.tools.parameter(tool, name); s != nil && len(s.Types) == 1 && s.Types[0] == "string" {
 			kind = textValue

@@ -54,7 +54,7 @@ func readFenced(p *reading) {
 			c := p.block(p.text[:inner.End], inner.Start, ReasonFence)
 			if isLibraryCode(p.text[inner.Start:inner.End], len(c.unparsed) > 0 || !p.isWhole(s, m)) {
 				c.calls = slices.DeleteFunc(c.calls, func(call Call) bool { return !p.tools.known(call.Tool) })
-				if len(c.calls) == 0 && p.toolBeforeBracket(p.text[inner.Start:inner.End], inner.Start) < 0 {
+				if len(c.calls) == 0 && p.attemptedTool(p.text[inner.Start:inner.End], inner.Start) < 0 {
 					continue
 				}
 			}

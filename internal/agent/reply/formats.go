@@ -2,8 +2,8 @@ package reply
 
 import "regexp"
 
-// format is one way in which models mark calls in text. To add one, write a file with its row, list it in [formats],
-// and add a writer to the tests, which render calls in it and read them back.
+// format is one way in which models mark calls in text. To add one, add a row to [formats] or [namedFormats], in a file
+// of its own if it has code, and a writer to the tests, which render calls in it and read them back.
 type format struct {
 	name   string
 	models string // some models that use it
@@ -17,5 +17,81 @@ type format struct {
 // formats is the table of marked formats. If two marks match at the same position, the earlier row wins. The last row
 // matches any other token that mentions calls: an unknown format is read if possible, and named otherwise.
 var formats = []*format{
-	harmony, deepSeek, kimi, gemma, mistral, hermes, functionTags, llama, cohere, functionary, words, otherToken,
+	harmony,
+	{
+		// Each call is between tokens with wide bars: a name, a token and the arguments, fenced or not. Version 3.2
+		// prefixes <invoke> and <parameter> tags with a namespace in such bars.
+		name:   "deepseek",
+		models: "DeepSeek V3, R1, V3.1, V3.2, Step 3",
+		source: "the chat templates of DeepSeek-V3, DeepSeek-R1 and DeepSeek-V3.1; the encoding of DeepSeek-V3.2",
+		mark:   regexp.MustCompile(`<｜tool[▁_]calls?[▁_]begin｜>|<｜DSML｜(?:function_calls|tool_calls)>`),
+		read:   (*reading).envelope,
+	}, {
+		// A call is functions.NAME:NUMBER, a token and the arguments, in a section of calls.
+		name:   "kimi",
+		models: "Kimi K2",
+		source: "the tool calling guide of Kimi-K2",
+		mark:   regexp.MustCompile(`<\|tool_calls?(?:_section)?_begin\|>`),
+		read:   (*reading).envelope,
+	}, {
+		// A call is call:NAME{…}, with bare keys, and strings between tokens instead of quotes.
+		name:   "gemma",
+		models: "Gemma 4, FunctionGemma",
+		source: "the chat templates of Gemma 4 and FunctionGemma",
+		mark:   regexp.MustCompile(`<\|tool_call>|<start_function_call>|(?:^|\n)(call:[\pL_][\pL\pN_.-]*\{)`),
+		read:   (*reading).envelope,
+	}, {
+		// A list of calls follows [TOOL_CALLS], or, since 2025, a name, [ARGS] and an object for each call.
+		name:   "mistral",
+		models: "Mistral, Magistral, Devstral, LM Studio's [TOOL_REQUEST]",
+		source: "the chat templates and tokenizers of Mistral Small 3.1 and Magistral",
+		mark:   regexp.MustCompile(`(?i:\[(?:TOOL_CALLS?|TOOL_REQUEST|FUNCTION_CALLS?)\])`),
+		read:   (*reading).envelope,
+	}, {
+		// Calls are between <tool_call> tags or similar ones: as JSON, as code, in <function=…> or <invoke …> tags, as a
+		// name with pairs of <arg_key> and <arg_value>, or as a name and arguments in tags of their own.
+		name: "tool-call-tags",
+		models: "Hermes, Qwen 2.5 and 3, Granite 20B, GLM-4.5 to 4.7, MiniMax-M2, Seed-OSS, Hunyuan, OLMo 3, LongCat, " +
+			"Nemotron, Claude 2, clients of MCP in text",
+		source: "NL2API appendix H; the chat templates of these models",
+		mark: regexp.MustCompile(`(?i:<` + namespace +
+			`(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)>|<(?:antml:)?invoke>)`),
+		read: (*reading).envelope,
+	}, {
+		// The function is named in a tag. Arguments are in their own tags or in JSON.
+		name:   "function-tags",
+		models: "Llama 3.1, Qwen3-Coder, functionary 3.1, Claude in text, Step 3, Grok",
+		source: "the chat templates of Qwen3-Coder and Step 3; Meta's prompt format of Llama 3.1",
+		mark:   regexp.MustCompile(functionTagForm),
+		read:   func(p *reading, text string, start, _ int) claim { return p.envelope(text, start, start) },
+	}, {
+		// JSON or code follows a token that starts Python or a tool call, such as <|python_tag|>.
+		name:   "llama",
+		models: "Llama 3.1, 3.2, 4, LFM2, Gorilla",
+		source: "Meta's prompt formats of Llama 3.2 and Llama 4; the chat template of LFM2; Gorilla OpenFunctions",
+		mark:   regexp.MustCompile(`<\|python_(?:tag|start)\|>|<\|tool_call_start\|>|<<function>>`),
+		read:   (*reading).envelope,
+	}, {
+		// A list of calls is between action tokens.
+		name:   "cohere",
+		models: "Command R7B, Command A, InternLM2",
+		source: "the chat templates of Command R7B and InternLM2",
+		mark:   regexp.MustCompile(`<\|START_ACTION\|>|<\|action_start\|>\s*(?:<\|plugin\|>)?`),
+		read:   (*reading).envelope,
+	},
+	functionary,
+	{
+		// A word introduces a list of calls: functools[…], or GigaChat's "function call".
+		name:   "announced",
+		models: "Phi-4-mini, FireFunction, GigaChat, HyperCLOVA X, openPangu",
+		source: "the chat templates of Phi-4-mini and GigaChat 3; openPangu's tokens as servers decode them",
+		mark:   regexp.MustCompile(`\bfunctools\s*(\[)|function call<\|role_sep\|>|-> ?tool/function_call\n|\[unused11\]`),
+		read:   (*reading).envelope,
+	}, {
+		name:   "other-token",
+		models: "Granite 3, Apertus, Inkling, Phi-4, Solar, and formats that are not described here",
+		source: "the chat templates of these models",
+		mark:   regexp.MustCompile(`(?i:` + callToken + `)`),
+		read:   (*reading).envelope,
+	},
 }

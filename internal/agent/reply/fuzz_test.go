@@ -13,6 +13,12 @@ import (
 func FuzzRead(f *testing.F) {
 	agenttest.AddGoldens(f, "read")
 	agenttest.AddGoldens(f, "../../protocol/testdata/react")
+	one := &writtenCall{"function_1", "Bergen", 1999}
+	for _, templates := range formatTemplates {
+		for _, template := range templates {
+			f.Add(one.write(template))
+		}
+	}
 	reader := NewReader(agenttest.Toolkit(f, agenttest.Tools+"\nfilter_data(data_source: label, value: any)"))
 	f.Fuzz(func(t *testing.T, text string) {
 		m := &model.Message{Content: text}

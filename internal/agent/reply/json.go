@@ -19,7 +19,14 @@ var (
 	}
 	labelFields = []string{"label", "id", "call_id", "tool_call_id"}
 	// listFields are the names of a field that contains the calls, in an object that only wraps them.
-	listFields = []string{"tool_calls", "calls", "function_calls", "actions", "tools", "output", "tool_uses"}
+	listFields = []string{
+		"tool_calls", "calls", "function_calls", "actions", "tools", "output", "tool_uses", "toolCalls", "functionCalls",
+		"parts", "content",
+	}
+	// wrapFields are the names of a field that contains one call.
+	wrapFields = []string{
+		"function", "function_call", "tool_call", "call", "action", "functionCall", "toolCall", "toolUse", "command",
+	}
 	// kindWords are the values of a field `type` that only mark the object as a call.
 	kindWords = map[string]bool{"function": true, "tool_use": true, "tool_call": true, "function_call": true}
 )
@@ -121,7 +128,11 @@ func extraFields(text string, n *literal.Node, read ...int) []task.Unparse {
 //nolint:gocyclo // one branch for each shape of a call in JSON
 func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bool) {
 	label := n.Field(labelFields...)
-	if i := n.ObjectField("function", "function_call", "tool_call", "call", "action"); i >= 0 {
+	wrap := n.ObjectField(wrapFields...)
+	if method := n.Field("method"); method >= 0 && n.Fields[method].Value.Text == "tools/call" { // a message of MCP
+		wrap = n.ObjectField("params")
+	}
+	if i := wrap; i >= 0 {
 		call, unparsed, ok := p.callIn(text, &n.Fields[i].Value)
 		if !ok {
 			return Call{}, nil, false

@@ -349,37 +349,10 @@ func (p *reading) embeddedStatement(text string, start int) (c claim, read int, 
 	if newline := strings.IndexByte(rest, '\n'); newline >= 0 {
 		rest = rest[:newline]
 	}
+	rest = silentMark.ReplaceAllString(rest, "")
 	if strings.Trim(rest, " \t\r;,.`*") != "" && !strings.HasPrefix(strings.TrimLeft(rest, " \t`"), "#") {
 		p.labels.restore(saved)
 		return claim{}, v.Pos - start, false // the sentence continues after it
 	}
 	return claim{Span: literal.Span{Start: start, End: v.Pos}, calls: calls, unparsed: v.Notes}, v.Pos - start, true
-}
-
-// namedLine matches a name before an object, at the start of a line or after a colon.
-var namedLine = regexp.MustCompile("(?m)(?:^[ \\t>*+`-]*|:[ \\t]*)" +
-	"((?:[\\pL_][\\pL\\pN_]*[.:/-])*[\\pL_][\\pL\\pN_-]*)(?:[ \\t]|\\[ARGS\\])*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{")
-
-// readNamed reads calls written as the name of an offered tool and an object, on their own line (GLM-4).
-func readNamed(p *reading) {
-	if len(p.native) > 0 {
-		return
-	}
-	for _, s := range p.free() {
-		text := p.text[:s.End]
-		at, budget := s.Start, attemptBudget(s)
-		for _, m := range namedLine.FindAllStringSubmatchIndex(text[s.Start:], -1) {
-			start := s.Start + m[2]
-			if start < at || budget <= 0 || !p.tools.known(p.tools.resolve(text[start:s.Start+m[3]])) {
-				continue
-			}
-			if c, ok := p.namedCall(text, start, true); ok {
-				p.claims = append(p.claims, c)
-				at = c.End
-				budget -= c.End - c.Start
-			} else {
-				budget -= s.End - start
-			}
-		}
-	}
 }

@@ -211,7 +211,7 @@ var (
 		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
 	templateTurn = regexp.MustCompile(`(?m)^[ \t]*(?:### ?(?:Instruction|Input|Human|User|Question)\b.*$` +
 		`|<\|im_start\|>[ ]?(?:user|system|tool)|<\|start_header_id\|>(?:user|system|ipython|tool)` +
-		`|<\|(?:user|observation|tool_response|tool_outputs?)\|>)|</?tool_(?:response|outputs?|results?)>|<｜User｜>` +
+		`|<\|(?:user|observation|tool_response|tool_outputs?)\|>)|</?tool_(?:response|outputs?|results?)(?:\s[^<>]*)?>|<｜User｜>` +
 		`|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|\[/?INST\]`)
 )
 
@@ -333,8 +333,7 @@ func lastMark(text string) string {
 
 // unknownMark matches a token or tag that is not meant for a human reader.
 var unknownMark = regexp.MustCompile(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark +
-	`)|` +
-	functionTagForm + `|<arg_key>`)
+	`)|` + functionTagForm + `|<arg_key>|` + callTag.String())
 
 // nameUnread names apparent calls in prose: a mark of calls, or an offered tool's name before brackets. Such a reply is
 // never an answer.
@@ -350,7 +349,7 @@ func (p *reading) nameUnread() {
 			}
 		}
 		if !calls && at < 0 {
-			at = p.toolBeforeBracket(text, s.Start)
+			at = p.attemptedTool(text, s.Start)
 		}
 		if at >= 0 {
 			p.claims = append(p.claims, claim{
@@ -361,19 +360,51 @@ func (p *reading) nameUnread() {
 	}
 }
 
-var nameBeforeBracket = regexp.MustCompile("([\\pL_][\\pL\\pN_.:/\\\\-]*)[`\"'*]*[ \\t]*(?:[({]|\\r?\\n[ " +
-	"\\t]*(?:```(?:json)?\\s*)?\\{)")
+var (
+	anyName           = regexp.MustCompile(`[\pL_][\pL\pN_.:/\\-]*`)
+	bracketAfterName  = regexp.MustCompile("^[`\"'*]*[ \t]*(?:[({]|\\r?\\n[ \\t]*(?:```|\\{))")
+	labelBeforeName   = regexp.MustCompile("(?i)(?:action|tool|function|call|name|invoke|use)[✿*_`]*[ \\t]*[:：][ \\t*`\"']*$")
+	endOfLine         = regexp.MustCompile("^[`\"'*]*[ \\t]*(?:[\\r\\n]|$)")
+	quotedStringValue = regexp.MustCompile(`^["'][ \t]*[,}\]]`)
+)
 
-// toolBeforeBracket returns the position where an offered tool's name precedes a bracket, or a brace on the next line;
-// -1 if there is none.
-func (p *reading) toolBeforeBracket(text string, start int) int {
-	for _, m := range nameBeforeBracket.FindAllStringSubmatchIndex(text, -1) {
-		name := text[m[2]:m[3]]
-		if p.tools.known(p.tools.resolve(name)) && !p.defines(name, start+m[3]) {
+// attemptedTool returns the position where an offered tool's name is used as in a call: before a bracket, before one
+// of its arguments, as a tag, as a value in an object, or as all that a reply says. It returns -1 if there is none.
+func (p *reading) attemptedTool(text string, start int) int {
+	for _, m := range anyName.FindAllStringIndex(text, -1) {
+		written := strings.TrimRight(text[m[0]:m[1]], ".:/-")
+		end := m[0] + len(written)
+		name := p.tools.resolve(written)
+		if at := strings.LastIndexAny(written, "/\\:"); !p.tools.known(name) && at >= 0 {
+			name = written[at+1:] // a path
+		}
+		if rest, found := strings.CutPrefix(written, deepSeekPrefix); found && p.tools.known(rest) {
+			name = rest
+		}
+		if !p.tools.known(name) || p.defines(written, start+end) {
+			continue
+		}
+		before, after := strings.TrimSpace(text[:m[0]]), text[end:]
+		switch {
+		case bracketAfterName.MatchString(after), p.isUsed(name, after),
+			strings.HasSuffix(before, "<"), strings.HasSuffix(before, "</"),
+			strings.HasSuffix(strings.TrimRight(before, `"'`), "="):
+			return m[0]
+		case !isIdentifier(name):
+		case quotedStringValue.MatchString(after) && strings.Contains(before, "{"),
+			strings.Trim(p.text, " \t\r\n`\"'*.():") == written,
+			before != "" && strings.Trim(before, "([{<") == "" && strings.HasPrefix(after, " "),
+			labelBeforeName.MatchString(text[:m[0]]) && endOfLine.MatchString(after):
 			return m[0]
 		}
 	}
 	return -1
+}
+
+// isIdentifier reports whether a name cannot be a word of a language.
+func isIdentifier(name string) bool {
+	return strings.ContainsAny(name, "_.0123456789") || name != strings.ToLower(name[:1])+name[1:] ||
+		strings.ToLower(name[1:]) != name[1:]
 }
 
 // definition matches a function definition in code.
@@ -451,8 +482,15 @@ func (p *reading) whole() (literal.Span, bool) {
 	if len(free) != 1 {
 		return literal.Span{}, false
 	}
-	return trimSpan(p.text, free[0]), true
+	whole := trimSpan(p.text, free[0])
+	if end := trailingMarks.FindStringIndex(p.text[whole.Start:whole.End]); end != nil && end[0] > 0 {
+		whole.End = whole.Start + end[0]
+	}
+	return whole, true
 }
+
+// trailingMarks matches the tokens that end a turn, at the end of a reply.
+var trailingMarks = regexp.MustCompile(`(?i:(?:\s*(?:` + endToken + `))+\s*$)`)
 
 func (p *reading) hasCalls() bool {
 	return len(p.native) > 0 || slices.ContainsFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })
@@ -556,6 +594,7 @@ func (x *ToolIndex) resolve(name string) string {
 		func(n string) string { return n }, withoutToken, withoutModule, withoutNumber,
 		func(n string) string { return withoutNumber(withoutModule(withoutToken(n))) },
 		func(n string) string { return withoutModule(strings.ReplaceAll(n, `\_`, "_")) },
+		func(n string) string { return strings.TrimSuffix(n, ".call") }, // Llama's built-in tools
 	} {
 		if own := form(name); x.known(own) {
 			return own

@@ -18,6 +18,9 @@ var (
 		`|<\|END_THINKING\|>|<channel\|>|◁/think▷`)
 )
 
+// plainChannels matches a thought of gpt-oss before its answer, from servers that drop special tokens.
+var plainChannels = regexp.MustCompile(`(?s)^analysis.*?(assistantfinal|assistantcommentary to=)`)
+
 // readReasoning claims the blocks in which a model thinks: it weighs the calls in them and does not make them.
 func readReasoning(p *reading) {
 	if len(p.native) > 0 {
@@ -25,6 +28,12 @@ func readReasoning(p *reading) {
 	}
 	opens := reasoningTag.FindAllStringIndex(p.text, -1)
 	at := 0
+	if m := plainChannels.FindStringSubmatchIndex(p.text); m != nil {
+		if at = m[2]; strings.HasSuffix(p.text[:m[3]], "final") {
+			at = m[3]
+		}
+		p.claims = append(p.claims, claim{Span: literal.Span{End: at}, thought: p.text[:at]})
+	}
 	for _, closing := range reasoningEnd.FindAllStringIndex(p.text, -1) {
 		// Without an opening tag, the block began with the reply or after the previous block.
 		start, inner := at, at
@@ -41,10 +50,14 @@ func readReasoning(p *reading) {
 	// A thought without an end: the tokens of a call end it; other calls in it are refused.
 	c := claim{Span: literal.Span{Start: opens[0][0], End: len(p.text)}}
 	inner := p.text[opens[0][1]:]
-	if token := tokenMark.FindStringIndex(inner); token != nil {
+	token := tokenMark.FindStringIndex(inner)
+	if token != nil && silentMark.MatchString(inner[token[0]:token[1]]) {
+		token = nil // the end of a call
+	}
+	if token != nil {
 		inner, c.End = inner[:token[0]], opens[0][1]+token[0]
 	} else if p.tools != nil && (unknownMark.MatchString(inner) || attemptAnywhere.MatchString(inner) ||
-		p.toolBeforeBracket(inner, opens[0][1]) >= 0) {
+		p.attemptedTool(inner, opens[0][1]) >= 0) {
 		c.unparsed = []task.Unparse{{Reason: ReasonOpenThought, Text: strings.TrimSpace(inner)}}
 	}
 	c.thought = inner

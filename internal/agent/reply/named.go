@@ -1,0 +1,286 @@
+package reply
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+const (
+	toolNameForm = `((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)`
+	lineStart    = "(?:^|\\n)[ \\t>*+#`-]*"
+)
+
+// namedFormat is a way in which models write calls without a mark. The group of its mark is the name of the tool; read
+// gets the tool of that name, and reads nothing if the mark turns out to be none.
+type namedFormat struct {
+	name, models, source string // as in [format]
+	mark                 *regexp.Regexp
+	read                 func(p *reading, tool, text string, start, inner int) claim
+}
+
+// namedFormats is the table of formats without a mark of their own: they are recognised by the name of an offered tool.
+var namedFormats = []*namedFormat{
+	{
+		name:   "recipient",
+		models: "gpt-oss, from servers that drop its special tokens",
+		source: "OpenAI's harmony response format",
+		mark: regexp.MustCompile(`(?:assistant)?(?:commentary|analysis)?[ ]?to=` + toolNameForm +
+			`[ ]?(?:commentary|analysis|code|json|[ ])*\{`),
+		read: (*reading).namedObject,
+	}, {
+		// A name, on its own line or not, and an object, possibly fenced.
+		name:   "name-object",
+		models: "GLM-4, and models of many marked formats, from servers that drop their special tokens",
+		source: "the chat template of GLM-4",
+		mark: regexp.MustCompile("(?:" + lineStart + "|:[ \\t]*)" + toolNameForm +
+			"(?::\\d+)?(?:[ \\t]|\\[ARGS\\])*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
+		read: (*reading).namedObject,
+	}, {
+		// Labelled lines: Action and Action Input, Tool and Input, Function and Arguments.
+		name:   "labelled-lines",
+		models: "Qwen 1 and 2, models trained on ReAct",
+		source: "ReAct; the function calling template of Qwen2",
+		mark: regexp.MustCompile("(?i:" + lineStart + `✿?(?:action|tool|function|(?:tool|function)[ _]name|tool[ _]call)` +
+			"[✿*_`]*[ \\t]*[:：][ \\t*`\"']*" + toolNameForm + "[*`\"' \\t]*\\r?\\n[\\s>*+#✿-]*" +
+			`(?:(?:action|tool)[ _])?(?:inputs?|args|arguments?|param(?:eter)?s)` +
+			"[✿*_`]*[ \\t]*[:：][ \\t*`]*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*|`)?)\\{"),
+		read: (*reading).namedObject,
+	}, {
+		name:   "tool-call-code",
+		models: "ChatGLM3",
+		source: "the chat template of ChatGLM3",
+		mark:   regexp.MustCompile(lineStart + toolNameForm + "[ \\t]*\\r?\\n\\s*(?:```(?:python)?\\s*)?tool_call\\("),
+		read:   readToolCallCode,
+	}, {
+		name:   "name-tag",
+		models: "Amazon Nova, models trained on Cline and Roo Code",
+		source: "the prompts of Cline",
+		mark:   regexp.MustCompile(`<` + toolNameForm + `(?:\s+[\w.-]+="[^"<>]*")*\s*/?>`),
+		read:   readNameTag,
+	},
+}
+
+// deepSeekPrefix precedes a tool's name in replies of DeepSeek, from servers that drop its special tokens.
+const deepSeekPrefix = "function"
+
+// readNamed reads calls that are recognised by the name of an offered tool.
+func readNamed(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	for _, f := range namedFormats {
+		for _, s := range p.free() {
+			text := p.text[:s.End]
+			at, budget := s.Start, attemptBudget(s)
+			for _, m := range f.mark.FindAllStringSubmatchIndex(text[s.Start:], -1) {
+				start := s.Start + m[2]
+				written := text[start : s.Start+m[3]]
+				tool := p.tools.resolve(written)
+				if rest, found := strings.CutPrefix(written, deepSeekPrefix); found && p.tools.known(rest) {
+					tool = rest
+				}
+				if start < at || budget <= 0 || !p.tools.known(tool) {
+					continue
+				}
+				c := f.read(p, tool, text, s.Start+m[0], s.Start+m[1])
+				if budget -= max(c.End, s.Start+m[1]) - start; len(c.calls) == 0 && len(c.unparsed) == 0 {
+					continue
+				}
+				for i := range c.calls {
+					c.calls[i].Format = f.name
+				}
+				if written == deepSeekPrefix+tool {
+					c.thought = written
+				}
+				p.claims = append(p.claims, c)
+				at = c.End
+			}
+		}
+	}
+}
+
+// namedObject reads the object at the end of a mark as the arguments of the tool in the mark.
+func (p *reading) namedObject(tool, text string, start, inner int) claim {
+	c := claim{Span: literal.Span{Start: start, End: inner}}
+	v := p.values(text, inner-1)
+	n, err := v.Value()
+	object, ok := asArguments(n)
+	if err != nil || !ok {
+		return c
+	}
+	arguments, err := object.AppendJSON(nil)
+	if err != nil {
+		return c
+	}
+	c.calls = []Call{{Tool: tool, Arguments: arguments}}
+	c.End, c.unparsed = v.Pos, v.Notes
+	c.End += len(fenceEnd.FindString(text[c.End:]))
+	return c
+}
+
+// readToolCallCode reads tool_call(…) as a call of the tool in the mark.
+func readToolCallCode(p *reading, tool, text string, start, inner int) claim {
+	c := claim{Span: literal.Span{Start: start, End: inner}}
+	v := p.code(text, inner-len("tool_call("))
+	n, err := v.Value()
+	if err != nil || n.Kind != literal.Call {
+		return c
+	}
+	n.Text = tool
+	l := &lowering{p: p}
+	saved := p.labels.save()
+	if l.call(&n, "") != nil {
+		p.labels.restore(saved)
+		return c
+	}
+	c.calls, c.unparsed = l.calls, v.Notes
+	c.End = v.Pos + len(fenceEnd.FindString(text[v.Pos:]))
+	return c
+}
+
+var attribute = regexp.MustCompile(`\s([\w.-]+)="([^"<>]*)"`)
+
+// readNameTag reads a tag that has the name of a tool. Its arguments are attributes, tags inside it, or an object.
+func readNameTag(p *reading, name, text string, start, inner int) claim {
+	c := claim{Span: literal.Span{Start: start, End: inner}}
+	mark := text[start:inner]
+	fields := argumentFieldsOf(&Call{Tool: name})
+	for _, m := range attribute.FindAllStringSubmatch(mark, -1) {
+		fields.add(m[1], p.tagValue(name, m[1], m[2], anyValue), m[2])
+	}
+	if !strings.HasSuffix(mark, "/>") {
+		written := tagNameOf(mark)
+		end := strings.Index(text[inner:], "</"+written+">")
+		if end < 0 {
+			c.End = len(text)
+			c.unparsed = []task.Unparse{{Reason: ReasonTruncated, Text: strings.TrimSpace(text[start:])}}
+			return c
+		}
+		body := text[inner : inner+end]
+		c.End = inner + end + len("</"+written+">")
+		if object, unparsed := readArguments(body); len(fields.object.Fields) == 0 && len(unparsed) == 0 {
+			c.calls = []Call{{Tool: name, Arguments: object}}
+			return c
+		}
+		if !p.addTags(fields, name, body) {
+			c.unparsed = []task.Unparse{{Reason: ReasonTag, Text: text[start:c.End]}}
+			return c
+		}
+	}
+	for i := range fields.object.Fields {
+		if p.tools.parameter(name, fields.object.Fields[i].Name) == nil {
+			c.unparsed = []task.Unparse{{Reason: ReasonTag, Text: text[start:c.End]}}
+			return c
+		}
+	}
+	call, unparsed := fields.call(mark)
+	c.calls, c.unparsed = []Call{call}, unparsed
+	return c
+}
+
+// tagNameOf returns the name of an opening tag as it is written.
+func tagNameOf(mark string) string {
+	end := strings.IndexAny(mark, " \t\r\n/>")
+	return mark[1:end]
+}
+
+var openingTag = regexp.MustCompile(`^\s*<([\w.:-]+)>`)
+
+// addTags adds the arguments in <name>value</name> tags, and reports whether the text has nothing else.
+func (p *reading) addTags(fields *taggedFields, tool, text string) bool {
+	for strings.TrimSpace(text) != "" {
+		m := openingTag.FindStringSubmatch(text)
+		if m == nil {
+			return false
+		}
+		value, rest, closed := strings.Cut(text[len(m[0]):], "</"+m[1]+">")
+		if !closed {
+			return false
+		}
+		fields.add(m[1], p.tagValue(tool, m[1], value, anyValue), value)
+		text = rest
+	}
+	return true
+}
+
+// Tags with the name of a tool, and with its arguments, inside a tag of calls.
+var (
+	nameTags = regexp.MustCompile(`(?s)^\s*(?:<(?:antml:)?(?:invoke|function|call|tool)>\s*)?` +
+		`(?:<server_name>[^<>]*</server_name>\s*)?<(?:(?:tool|function)_)?name>\s*([^<>\s]+)\s*` +
+		`</(?:(?:tool|function)_)?name>\s*`)
+	argumentTags = regexp.MustCompile(`^<(arguments|parameters|args|input|params)>`)
+	callTagEnd   = regexp.MustCompile(`^\s*</(?:antml:)?(?:invoke|function|call|tool)>`)
+)
+
+// taggedCall reads a call whose name and arguments are in tags of their own.
+func (p *reading) taggedCall(text string, at int) (claim, bool) {
+	m := nameTags.FindStringSubmatch(text[at:])
+	if m == nil {
+		return claim{}, false
+	}
+	call := Call{Tool: p.tools.resolve(m[1]), Arguments: []byte("{}")}
+	c := claim{Span: literal.Span{Start: at, End: at + len(m[0])}}
+	if tag := argumentTags.FindStringSubmatch(text[c.End:]); tag != nil {
+		body, _, closed := strings.Cut(text[c.End+len(tag[0]):], "</"+tag[1]+">")
+		if !closed {
+			c.End = len(text)
+			c.unparsed = []task.Unparse{{Reason: ReasonTruncated, Text: text[at:]}}
+			return c, true
+		}
+		c.End += len(tag[0]) + len(body) + len("</"+tag[1]+">")
+		var unparsed []task.Unparse
+		call.Arguments, unparsed = readArguments(body)
+		fields := argumentFieldsOf(&Call{Tool: call.Tool})
+		if len(unparsed) > 0 && p.addTags(fields, call.Tool, body) {
+			call, unparsed = fields.call(body)
+		}
+		c.unparsed = unparsed
+	} else if p.cut && !p.endsBefore(text[c.End:]) {
+		return claim{}, false
+	}
+	c.End += len(callTagEnd.FindString(text[c.End:]))
+	c.calls = []Call{call}
+	return c, true
+}
+
+// callTag matches a tag whose name says that it is about calls.
+var callTag = regexp.MustCompile(`(?i)</?(?:[\w]+[_:.-])*` +
+	`(?:tools?|functions?|calls?|invoke|toolcalls?|functioncalls?)(?:[_:.-][\w]+)*(?:[\s:=][^<>]*)?/?>`)
+
+// gapBeforeKey matches what may be between a tool's name and its first argument in a call, rather than in a sentence.
+var gapBeforeKey = regexp.MustCompile(`^(?i:[^\pL<]|args|arguments?|param(?:eter)?s?|inputs?|kwargs|with|data|json|python|` +
+	`tool_call|action[ _]input|tool[ _]input|body|values|d\b)*$`)
+
+// maxGap bounds the text between a tool's name and its first argument, in bytes.
+const maxGap = 120
+
+// isUsed reports whether the text after a tool's name uses the name as a call does: a bracket follows it, or one of
+// the tool's parameters with a value.
+func (p *reading) isUsed(name, after string) bool {
+	if strings.HasPrefix(after, "[") || strings.HasPrefix(after, "=") {
+		return true
+	}
+	after = after[:min(len(after), maxGap)]
+	return slices.ContainsFunc(p.tools.parameters(name), func(parameter string) bool {
+		for at := 0; ; {
+			i := strings.Index(after[at:], parameter)
+			if i < 0 {
+				return false
+			}
+			at += i
+			before, rest := after[:at], after[at+len(parameter):]
+			at += len(parameter)
+			option := strings.HasSuffix(before, "--") || strings.HasSuffix(before, " :") || strings.HasSuffix(before, "<")
+			value := strings.TrimLeft(rest, "\"'`")
+			key := strings.HasPrefix(value, "=") || strings.HasPrefix(strings.TrimLeft(value, " "), ": ") ||
+				strings.HasPrefix(value, ":") || strings.HasPrefix(value, " = ") || option
+			if key && gapBeforeKey.MatchString(strings.TrimSuffix(before, "<")) {
+				return true
+			}
+		}
+	})
+}
