@@ -507,7 +507,13 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *proof.Examiner,
 		it.reject(b, bad.Reason, bad.Line, bad.Column, bad.Message)
 		return nil
 	}
-	columns := proof.Columns(q)
+	columns, err := x.Columns(ctx, q)
+	if err != nil {
+		if limit := b.timeLimit(it, err); limit != nil {
+			return limit
+		}
+		return fmt.Errorf("example %s: %w", it.id, err)
+	}
 	found, err := x.Examine(ctx, q, columns)
 	if err != nil {
 		if limit := b.timeLimit(it, err); limit != nil {

@@ -75,6 +75,8 @@ const (
 	RuleSentence = "sentence" // a plain sentence that states gold's only value
 	RuleRounded  = "rounded"  // computed reals, rounded to two digits or more
 	RuleColumns  = "columns"  // records with gold's columns and others
+	RulePairs    = "pairs"    // an object whose keys are the values of one of gold's two columns
+	RuleJoined   = "joined"   // gold's texts side by side as one: a first and a last name
 )
 
 // Answers lists the right results of gold: itself, or the alternatives of GoldAnyOf; it is empty for other kinds.
@@ -253,6 +255,7 @@ type target struct {
 	blocks []int
 	width  int
 	keys   map[string]int // the place of each key
+	origin map[string]int // the place of each column by its table and name in the database, where that is unique
 	folded bool           // keys are compared without case
 
 	columns []Column
@@ -280,6 +283,7 @@ func newTarget(g *Gold) *target {
 		t.folded = false // two keys differ in case alone
 		t.index(g.Columns)
 	}
+	t.origins(g.Columns)
 	return t
 }
 
@@ -295,6 +299,34 @@ func (t *target) index(columns []Column) bool {
 		t.keys[key] = i
 	}
 	return unique
+}
+
+// keyed returns the column that a key names: by its name in gold, or by where it comes from in the database.
+func (t *target) keyed(name string) (int, bool) {
+	key := t.key(name)
+	if at, known := t.keys[key]; known {
+		return at, true
+	}
+	at, known := t.origin[key]
+	return at, known && at >= 0
+}
+
+// origins indexes the columns by the names that tools give them: the column's own, and those with its table's.
+func (t *target) origins(columns []Column) {
+	t.origin = map[string]int{}
+	for i := range columns {
+		c := &columns[i]
+		if c.Table == "" || c.Column == "" {
+			continue
+		}
+		for _, name := range []string{c.Column, c.Table + "_" + c.Column, c.Table + "." + c.Column} {
+			if at, taken := t.origin[t.key(name)]; taken && at != i {
+				t.origin[t.key(name)] = -1
+			} else {
+				t.origin[t.key(name)] = i
+			}
+		}
+	}
 }
 
 func (t *target) key(name string) string {
@@ -353,7 +385,7 @@ func (t *target) verdict(rows [][]cell, readable bool) Verdict {
 		return Verdict{Strict: true, Lenient: true}
 	}
 	if !t.named {
-		if arranged := t.byKind(rows); arranged != nil && t.same(arranged) {
+		if arranged := t.arranged(rows); arranged != nil && t.same(arranged) {
 			return Verdict{Strict: true, Lenient: true}
 		}
 	}
@@ -406,7 +438,7 @@ func (t *target) places(keys []string) ([]int, bool) {
 func (t *target) placesOf(keys []string) keyedPlaces {
 	place, taken, exact := make([]int, len(keys)), make([]bool, len(keys)), true
 	for i, k := range keys {
-		at, known := t.keys[t.key(k)]
+		at, known := t.keyed(k)
 		switch {
 		case !known:
 			exact = false
@@ -512,7 +544,7 @@ func (t *target) readObject(raw json.RawMessage) ([][]cell, bool) {
 	}
 	var rows [][]cell
 	for i, v := range values {
-		if _, known := t.keys[t.key(keys[i])]; !known && t.width > 1 {
+		if _, known := t.keyed(keys[i]); !known && t.width > 1 {
 			return nil, false
 		}
 		column := elements(v)
@@ -814,14 +846,17 @@ func near(a, b float64) bool {
 // validText is what JSON can represent of a text: SQLite may store bytes that are not UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// timestamp is a date and a time of day, with ISO 8601's letter between them.
-var timestamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?$`)
+// timestamp is a date and a time of day, as SQL and as ISO 8601 write it.
+var timestamp = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?Z?$`)
 
-// plainText is a text without trailing white space and, if it is a timestamp, with a blank for the letter T.
+// plainText is a text without trailing white space. A timestamp is written with a blank and seconds, without a zone.
 func plainText(s string) string {
 	s = strings.TrimRight(validText(s), " \t\r\n")
-	if timestamp.MatchString(s) {
-		return s[:10] + " " + s[11:]
+	if len(s) < len("2006-01-02 15:04") || s[4] != '-' {
+		return s
+	}
+	if m := timestamp.FindStringSubmatch(s); m != nil {
+		return strings.TrimRight(m[1]+" "+m[2]+cmp.Or(m[3], ":00")+strings.TrimRight(m[4], "0"), ".")
 	}
 	return s
 }

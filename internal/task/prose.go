@@ -24,8 +24,8 @@ func (t *target) lenient(raw json.RawMessage, text string) string {
 				}
 			}
 			for _, reading := range e.readings {
-				if t.rounds(reading) {
-					return RuleRounded
+				if rule := t.otherwise(reading); rule != "" {
+					return rule
 				}
 			}
 		}
@@ -41,14 +41,70 @@ func (t *target) lenient(raw json.RawMessage, text string) string {
 		}
 	}
 	for _, reading := range readings {
-		if t.rounds(reading) {
-			return RuleRounded
-		}
-		if narrow := t.narrowed(reading); narrow != nil && t.verdict(t.read(narrow)).Strict {
-			return RuleColumns
+		if rule := t.otherwise(reading); rule != "" {
+			return rule
 		}
 	}
 	return ""
+}
+
+// otherwise returns the rule by which a reading that is not right as it is becomes right, or "".
+func (t *target) otherwise(reading json.RawMessage) string {
+	if t.rounds(reading) {
+		return RuleRounded
+	}
+	if narrow := t.narrowed(reading); narrow != nil && t.verdict(t.read(narrow)).Strict {
+		return RuleColumns
+	}
+	if pairs := t.paired(reading); pairs != nil && t.verdict(t.read(pairs)).Strict {
+		return RulePairs
+	}
+	if whole := t.joined(); whole != nil && whole.verdict(whole.read(reading)).Strict {
+		return RuleJoined
+	}
+	return ""
+}
+
+// paired reads an object of scalars as rows of its keys and values, if gold has two columns and no key names one.
+func (t *target) paired(raw json.RawMessage) json.RawMessage {
+	if raw[0] != '{' || t.width != 2 {
+		return nil
+	}
+	keys, values := members(raw)
+	rows := []byte{'['}
+	for i, key := range keys {
+		if _, known := t.keyed(key); known || isNested(values[i]) {
+			return nil
+		}
+		if i > 0 {
+			rows = append(rows, ',')
+		}
+		rows = append(append(appendString(append(rows, '['), key), ','), values[i]...)
+		rows = append(rows, ']')
+	}
+	return append(rows, ']')
+}
+
+// joined is a target of one column, in which the texts of gold's columns stand side by side: a first and a last name
+// as one. It is nil unless all are texts.
+func (t *target) joined() *target {
+	if t.width < 2 || t.width > 3 || len(t.rows) == 0 {
+		return nil
+	}
+	whole := &target{comparison: comparison{computed: []bool{false}, match: acceptsCell}, blocks: t.blocks, width: 1,
+		known: map[string]keyedPlaces{}}
+	for _, row := range t.rows {
+		var parts []string
+		for i := range row {
+			text, isText := row[i].value.(string)
+			if !isText || row[i].numeric || row[i].missing() {
+				return nil
+			}
+			parts = append(parts, strings.TrimSpace(text))
+		}
+		whole.rows = append(whole.rows, []cell{textCell(strings.Join(parts, " "))})
+	}
+	return whole
 }
 
 // answerKeys are the keys of an answer in an object that also has remarks.
@@ -80,6 +136,10 @@ func unwrapped(raw json.RawMessage) []json.RawMessage {
 
 func isNested(raw json.RawMessage) bool { return raw[0] == '[' || raw[0] == '{' }
 
+// choices are keys of a record that leaves a choice.
+var choices = english.Set("or", "alternative", "alternatives", "alternatively", "maybe", "perhaps", "otherwise", "else",
+	"other", "possibly")
+
 // narrowed drops the fields of records that gold does not name, if every record names all of gold's columns.
 func (t *target) narrowed(raw json.RawMessage) json.RawMessage {
 	var list []json.RawMessage
@@ -89,7 +149,7 @@ func (t *target) narrowed(raw json.RawMessage) json.RawMessage {
 	case '[':
 		list = elements(raw)
 	}
-	if len(list) == 0 || len(t.keys) != t.width {
+	if len(list) == 0 || len(t.keys) != t.width || t.width == 0 {
 		return nil
 	}
 	out := []byte{'['}
@@ -100,7 +160,10 @@ func (t *target) narrowed(raw json.RawMessage) json.RawMessage {
 		keys, values := members(element)
 		record, found := []byte{'{'}, 0
 		for k, key := range keys {
-			if _, known := t.keys[t.key(key)]; known {
+			if choices[strings.ToLower(strings.TrimSpace(key))] {
+				return nil
+			}
+			if _, known := t.keyed(key); known {
 				if found++; found > 1 {
 					record = append(record, ',')
 				}
@@ -249,7 +312,7 @@ func (t *target) alike(keys []string) (place []int, named bool) {
 		words := nameWords(key)
 		scores[i] = make([]float64, t.width)
 		for j := range columns {
-			if scores[i][j] = likeness(words, columns[j]); t.keys[t.key(key)] == j && t.hasKey(key) {
+			if scores[i][j] = likeness(words, columns[j]); t.means(key, j) {
 				scores[i][j] = 2 // the exact name
 			}
 			named = named || scores[i][j] > 0
@@ -277,68 +340,112 @@ func (t *target) alike(keys []string) (place []int, named bool) {
 	return place, named
 }
 
-func (t *target) hasKey(key string) bool {
-	_, known := t.keys[t.key(key)]
-	return known
+// means reports whether a key is the exact name of a column.
+func (t *target) means(key string, column int) bool {
+	at, known := t.keyed(key)
+	return known && at == column
 }
 
-// byKind arranges the columns of an answer without names so that numbers match numbers and texts match texts, each in
-// their order. It returns nil if some column has both kinds or neither, or if nothing moves.
-func (t *target) byKind(rows [][]cell) [][]cell {
-	if t.width < 2 || len(rows) == 0 || len(t.rows) == 0 {
+// arranged puts the columns of an answer without names in gold's order if the values decide it: exactly one order puts
+// each column's values under a column of gold that has them. Columns that values cannot tell apart (of one kind and one
+// domain) keep their order. It returns nil if no order, more than one, or no other one fits.
+func (t *target) arranged(rows [][]cell) [][]cell {
+	if t.width < 2 || t.width > maxAlike || len(rows) == 0 || len(rows) != len(t.rows) {
 		return nil
 	}
-	gold, got := kindsOf(t.rows, t.width), kindsOf(rows, t.width)
-	if gold == "" || got == "" || gold == got {
-		return nil
+	fits := make([][]bool, t.width) // by answer's and gold's column
+	for j := range fits {
+		fits[j] = make([]bool, t.width)
 	}
-	place := make([]int, t.width)
-	for _, kind := range "nt" {
-		from := 0
-		for j := range got {
-			if rune(got[j]) != kind {
+	for k := range t.width {
+		t.within(rows, k, fits)
+	}
+	place, found, count := make([]int, t.width), []int(nil), 0
+	used := make([]bool, t.width)
+	var try func(j int)
+	try = func(j int) {
+		if j == t.width {
+			found = slices.Clone(place)
+			count++
+			return
+		}
+		for k := range t.width {
+			if used[k] || !fits[j][k] || count > 1 {
 				continue
 			}
-			at := strings.IndexRune(gold[from:], kind)
-			if at < 0 {
-				return nil
+			swaps := func(earlier int) bool { return earlier > k && t.sameDomain(earlier, k) }
+			if slices.ContainsFunc(place[:j], swaps) {
+				continue
 			}
-			place[j], from = from+at, from+at+1
+			used[k], place[j] = true, k
+			try(j + 1)
+			used[k] = false
 		}
 	}
-	arranged := make([][]cell, len(rows))
+	try(0)
+	if count != 1 {
+		return nil
+	}
+	list := make([][]cell, len(rows))
 	for i, row := range rows {
-		arranged[i] = make([]cell, t.width)
+		list[i] = make([]cell, t.width)
 		for j := range row {
-			arranged[i][place[j]] = row[j]
+			list[i][found[j]] = row[j]
 		}
 	}
-	return arranged
+	return list
 }
 
-// kindsOf returns a letter for each column: n for numbers, t for texts. It returns "" if some column has both or
-// neither.
-func kindsOf(rows [][]cell, width int) string {
-	var kinds []byte
-	for j := range width {
-		numbers, texts := 0, 0
-		for _, row := range rows {
-			switch {
-			case row[j].missing():
-			case row[j].numeric && !row[j].boolean:
-				numbers++
-			case row[j].class() == classText:
-				texts++
-			default:
-				return ""
-			}
-		}
-		if (numbers == 0) == (texts == 0) {
-			return ""
-		}
-		kinds = append(kinds, map[bool]byte{true: 'n', false: 't'}[numbers > 0])
+// within marks the columns of an answer whose values are all values of the k-th column of gold.
+func (t *target) within(rows [][]cell, k int, fits [][]bool) {
+	values := make(map[string]bool, len(t.rows))
+	var key []byte
+	for _, row := range t.rows {
+		key = appendKey(key[:0], &row[k], t.computed[k])
+		values[string(key)] = true
 	}
-	return string(kinds)
+	close := func(c *cell) bool {
+		return slices.ContainsFunc(t.rows, func(row []cell) bool { return t.match(&row[k], c, true) })
+	}
+	for j := range t.width {
+		fits[j][k] = !slices.ContainsFunc(rows, func(row []cell) bool {
+			key = appendKey(key[:0], &row[j], t.computed[k])
+			return !values[string(key)] || t.computed[k] && len(rows) <= maxMatching && !close(&row[j])
+		})
+	}
+}
+
+// sameDomain reports whether values cannot tell two columns of gold apart.
+func (t *target) sameDomain(j, k int) bool {
+	domain := func(k int) int {
+		if k < len(t.columns) {
+			return t.columns[k].Domain
+		}
+		return 0
+	}
+	a, b := t.kindOf(j), t.kindOf(k)
+	return domain(j) == domain(k) && (a == b || a == 0 || b == 0)
+}
+
+// kindOf returns 'n' if gold's column has only numbers or texts that are numbers, 't' if it has only other texts, else 0.
+func (t *target) kindOf(k int) byte {
+	var kind byte
+	for _, row := range t.rows {
+		own := byte('t')
+		switch {
+		case row[k].missing():
+			continue
+		case row[k].numeric:
+			own = 'n'
+		case row[k].class() != classText:
+			return 0
+		}
+		if kind != 0 && kind != own {
+			return 0
+		}
+		kind = own
+	}
+	return kind
 }
 
 // jsonDocument returns a text as JSON if all of it is a JSON list or object.
@@ -365,7 +472,10 @@ var (
 	proseQuote  = regexp.MustCompile("\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
 	proseNumber = regexp.MustCompile(`[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?`)
 	thousands   = regexp.MustCompile(`^[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
-	tableRule   = regexp.MustCompile(`^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$`)
+	// blankThousands is a number whose thousands are apart, and nothing else.
+	blankThousands = regexp.MustCompile(`^-?[1-9]\d{0,2}(?:[ \x{a0}\x{2009}\x{202f}]\d{3})+(?:\.\d+)?$`)
+	blanks         = regexp.MustCompile(`[ \x{a0}\x{2009}\x{202f}]`)
+	tableRule      = regexp.MustCompile(`^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$`)
 )
 
 // Words that take back what a sentence says, leave it open, or refuse to answer.
@@ -463,6 +573,9 @@ func extract(text string) extraction {
 	} else if n, ok := onlyNumber(line); ok && plainly(line) {
 		e.readings = append(e.readings, json.RawMessage(n))
 	}
+	if whole := stripText(line); blankThousands.MatchString(whole) {
+		e.readings = append(e.readings, json.RawMessage(blanks.ReplaceAllString(whole, "")))
+	}
 	if plainly(text) {
 		e.readings = append(append(e.readings, lines(text)...), enumeration(line)...)
 	}
@@ -498,6 +611,9 @@ func lines(text string) []json.RawMessage {
 	if len(rows) > 1 {
 		readings = append(readings, texts(true, single...)...)
 	}
+	if len(rows) > 0 {
+		readings = append(readings, headed(split)...)
+	}
 	return append(readings, named(single)...)
 }
 
@@ -514,9 +630,9 @@ func enumeration(line string) []json.RawMessage {
 	return readings
 }
 
-// named reads items that are all `name: value` as a record.
+// named reads items that are all `name: value` as a record, and as rows of names and values.
 func named(items []string) []json.RawMessage {
-	record := []byte{'{'}
+	record, pairs := []byte{'{'}, make([][2]string, len(items))
 	for i, item := range items {
 		m := nameValue.FindStringSubmatch(item)
 		if m == nil {
@@ -525,9 +641,62 @@ func named(items []string) []json.RawMessage {
 		if i > 0 {
 			record = append(record, ',')
 		}
-		record = appendString(append(appendString(record, stripText(m[1])), ':'), stripText(m[2]))
+		pairs[i] = [2]string{stripText(m[1]), stripText(m[2])}
+		record = appendString(append(appendString(record, pairs[i][0]), ':'), pairs[i][1])
 	}
-	return []json.RawMessage{append(record, '}')}
+	rows, err := Marshal(pairs)
+	if err != nil {
+		return nil
+	}
+	return []json.RawMessage{append(record, '}'), rows}
+}
+
+// headed reads rows of cells below a row of headings as records: headings have no number, and some column below them
+// has only numbers.
+func headed(rows [][]string) []json.RawMessage {
+	numbers := make([]bool, len(rows[0]))
+	for j := range numbers {
+		numbers[j] = len(rows) > 1
+	}
+	list := []byte{'['}
+	for i, row := range rows {
+		if len(row) < 2 || len(row) != len(rows[0]) {
+			return nil
+		}
+		for j, c := range row {
+			if number := isNumber(c); i == 0 && number {
+				return nil
+			} else if i > 0 {
+				numbers[j] = numbers[j] && number
+			}
+		}
+		if i > 0 {
+			if i > 1 {
+				list = append(list, ',')
+			}
+			list = appendRecord(list, rows[0], row)
+		}
+	}
+	if !slices.Contains(numbers, true) {
+		return nil
+	}
+	return []json.RawMessage{append(list, ']')}
+}
+
+// appendRecord appends cells as a JSON object of texts. A cell without a name has the empty one.
+func appendRecord(b []byte, names, cells []string) []byte {
+	b = append(b, '{')
+	for j, s := range cells {
+		if j > 0 {
+			b = append(b, ',')
+		}
+		name := ""
+		if j < len(names) {
+			name = names[j]
+		}
+		b = appendString(append(appendString(b, name), ':'), s)
+	}
+	return append(b, '}')
 }
 
 // texts writes texts as a JSON list, or the only one of them as a JSON string.
@@ -603,20 +772,7 @@ func markdownTable(text string) json.RawMessage {
 			if n > 0 {
 				records = append(records, ',')
 			}
-			records = append(records, '{')
-			for j, s := range tableCells(line) {
-				if j > 0 {
-					records = append(records, ',')
-				}
-				name := ""
-				if j < len(header) {
-					name = header[j]
-				}
-				records = appendString(records, name)
-				records = append(records, ':')
-				records = appendString(records, s)
-			}
-			records = append(records, '}')
+			records = appendRecord(records, header, tableCells(line))
 		}
 		return append(records, ']')
 	}

@@ -142,6 +142,9 @@ type Column struct {
 	Computed bool   `json:"computed,omitempty"` // a real that was computed: compared within a tolerance
 	Table    string `json:"table,omitempty"`    // where it comes from, if it is a plain column
 	Column   string `json:"column,omitempty"`
+	// Domain is set in gold if values may show which column they belong to: stored columns of different domains share no
+	// value. It is 0 for what is computed. Values cannot tell columns of one domain apart.
+	Domain int `json:"domain,omitempty"`
 }
 
 // Value types of bindings and columns.

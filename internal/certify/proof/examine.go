@@ -68,11 +68,12 @@ type Examiner struct {
 	world    *database.World
 	shuffled []*database.World
 	found    map[string]*Finding // by SQL: many questions have the same
+	overlaps map[[4]string]bool  // by two columns: whether they share a value
 }
 
 // NewExaminer makes the shuffled copies.
 func NewExaminer(ctx context.Context, w *database.World, seed uint64) (*Examiner, error) {
-	x := &Examiner{world: w, found: map[string]*Finding{}}
+	x := &Examiner{world: w, found: map[string]*Finding{}, overlaps: map[[4]string]bool{}}
 	for i := range shuffledCopies {
 		c, err := database.Shuffled(ctx, w, task.Draw(seed, "shuffled", fmt.Sprint(i)).Uint64())
 		if err != nil {

@@ -472,7 +472,10 @@ func (v *verifier) task(
 		v.report(in.ID, "the SQL cannot be read: %v", err)
 		return nil
 	}
-	columns := proof.Columns(q) // what gold says of its columns is a claim, too
+	columns, err := x.Columns(ctx, q) // what gold says of its columns is a claim, too
+	if err != nil {
+		return err
+	}
 	found, err := x.Examine(ctx, q, columns)
 	if err != nil {
 		return err
