@@ -35,7 +35,7 @@ func (c *Check) write(v float64) string {
 	if c.Unit == UnitShare {
 		return table.Percent(v)
 	}
-	return table.Brief(v) + " " + c.Unit
+	return strings.TrimSuffix(strings.TrimRight(table.Decimal(v), "0"), ".") + " " + c.Unit
 }
 
 // target writes the target of a check; "" if it has none.
