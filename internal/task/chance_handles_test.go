@@ -74,7 +74,7 @@ func TestSingleCallsOnTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			if seen[string(text)] {
-				t.Errorf("%s stands twice", text)
+				t.Errorf("%s occurs twice", text)
 			}
 			seen[string(text)] = true
 			h, mistake := relation.Apply(byName[calls[i].Tool].Body, calls[i].Arguments, resolve)

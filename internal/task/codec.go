@@ -39,6 +39,39 @@ func DecodeStrict(data []byte, v any) error {
 	return nil
 }
 
+// Member is a member of a JSON object as it was written.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+	At    int // offset of the name's quote
+	Start int // offset of the value
+}
+
+// Members splits a JSON object without looking into its values. It keeps the order of the names, and those that occur
+// twice.
+func Members(object []byte) ([]Member, error) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.Join(errors.New("this is not a JSON object"), err)
+	}
+	var list []Member
+	for dec.More() {
+		before := int(dec.InputOffset())
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := Member{At: before + bytes.IndexByte(object[before:], '"')}
+		m.Name, _ = name.(string) // the token before a value is a name
+		if err := dec.Decode(&m.Value); err != nil {
+			return nil, err
+		}
+		m.Start = int(dec.InputOffset()) - len(m.Value)
+		list = append(list, m)
+	}
+	return list, nil
+}
+
 // DecodeValue decodes any JSON value: numbers written as integers that fit become int64, other numbers float64;
 // objects become map[string]any, lists []any.
 func DecodeValue(data []byte) (any, error) {

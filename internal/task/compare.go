@@ -575,21 +575,12 @@ func elements(raw json.RawMessage) []json.RawMessage {
 
 // members splits a valid JSON object, keeping the order of its keys and those that occur twice.
 func members(raw json.RawMessage) (keys []string, values []json.RawMessage) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
+	list, err := Members(raw)
+	if err != nil {
 		return nil, nil
 	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, nil
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, nil
-		}
-		name, _ := key.(string) // the token before a value is a key
-		keys, values = append(keys, name), append(values, value)
+	for _, m := range list {
+		keys, values = append(keys, m.Name), append(values, m.Value)
 	}
 	return keys, values
 }

@@ -115,26 +115,18 @@ func firstError(errs ...error) error {
 // UnmarshalJSON reads what MarshalJSON writes; other keywords and repeated names are errors.
 func (s *Schema) UnmarshalJSON(data []byte) error {
 	*s = Schema{}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	members, err := Members(data)
+	if err != nil {
 		return fmt.Errorf("a schema must be a JSON object")
 	}
 	seen := map[string]bool{}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
+	for _, m := range members {
+		if seen[m.Name] {
+			return fmt.Errorf("schema keyword %q occurs twice", m.Name)
 		}
-		if seen[key.(string)] {
-			return fmt.Errorf("schema keyword %q stands twice", key)
-		}
-		seen[key.(string)] = true
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return err
-		}
-		if err := s.setKeyword(key.(string), raw); err != nil {
-			return fmt.Errorf("schema keyword %q: %w", key, err)
+		seen[m.Name] = true
+		if err := s.setKeyword(m.Name, m.Value); err != nil {
+			return fmt.Errorf("schema keyword %q: %w", m.Name, err)
 		}
 	}
 	return nil
@@ -198,21 +190,17 @@ func (s *Schema) setKeyword(key string, raw json.RawMessage) error {
 }
 
 func (s *Schema) setProperties(raw json.RawMessage) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	members, err := Members(raw)
+	if err != nil {
 		return fmt.Errorf("must be an object")
 	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return err
+	for _, m := range members {
+		if s.Property(m.Name) != nil {
+			return fmt.Errorf("%q occurs twice", m.Name)
 		}
-		p := Property{Name: name.(string), Schema: new(Schema)}
-		if s.Property(p.Name) != nil {
-			return fmt.Errorf("%q stands twice", p.Name)
-		}
-		if err := dec.Decode(p.Schema); err != nil {
-			return fmt.Errorf("%q: %w", p.Name, err)
+		p := Property{Name: m.Name, Schema: new(Schema)}
+		if err := json.Unmarshal(m.Value, p.Schema); err != nil {
+			return fmt.Errorf("%q: %w", m.Name, err)
 		}
 		s.Properties = append(s.Properties, p)
 	}

@@ -143,7 +143,7 @@ func (r *priceReader) fields(node ast.Node, what string, known []string) map[str
 		case !slices.Contains(known, key.Value):
 			r.report(pair.Key, diag.Unknown("field", key.Value, known))
 		case fields[key.Value] != nil:
-			r.fail(pair.Key, "field %q stands twice", key.Value)
+			r.fail(pair.Key, "field %q occurs twice", key.Value)
 		default:
 			fields[key.Value] = pair.Value
 		}

@@ -139,7 +139,7 @@ func newRecord(path string, file *os.File, replay bool) (*Record, error) {
 		}
 		l, err := decodeLine(text)
 		if err == nil && l.N > 0 && r.holds(slot{l.Scope, l.Key, l.N}) {
-			err = fmt.Errorf("occurrence %d of key %s stands twice", l.N, l.Key)
+			err = fmt.Errorf("occurrence %d of key %s occurs twice", l.N, l.Key)
 		}
 		if err != nil {
 			return nil, diag.Usagef("not an exchange: %v", err).At(path, number, 0)

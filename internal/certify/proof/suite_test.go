@@ -252,7 +252,7 @@ func TestAccount(t *testing.T) {
 			s.Certificates = s.Certificates[1:]
 			return s.Instances[0].ID
 		}},
-		{"a certificate stands twice", func(s *suite.Suite) string {
+		{"a certificate occurs twice", func(s *suite.Suite) string {
 			s.Certificates = append(s.Certificates, s.Certificates[0])
 			return s.Instances[0].ID
 		}},

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // fault is a mistake in one example. offset counts from the start of its file.
@@ -146,32 +147,18 @@ func readRecord(raw []byte, offset int) (*record, *fault) {
 	if first := firstByte(raw); raw[first] != '{' {
 		return nil, faultAt(offset+first, BadRow, "this is %s, not an object", describeJSON(raw))
 	}
+	members, err := task.Members(raw)
+	if err != nil { // raw is valid
+		return nil, faultAt(offset, BadRow, "this is not JSON: %v", err)
+	}
 	r := &record{offset: offset + firstByte(raw)}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	broken := func(err error) *fault { // never called: raw is valid
-		return faultAt(offset, BadRow, "this is not JSON: %v", err)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, broken(err)
-	}
 	seen := map[string]bool{}
-	for dec.More() {
-		before := int(dec.InputOffset())
-		name, err := dec.Token()
-		if err != nil {
-			return nil, broken(err)
+	for _, m := range members {
+		if seen[m.Name] {
+			return nil, faultAt(offset+m.At, BadRow, "the field %s occurs twice", quote(m.Name))
 		}
-		m := member{offset: offset + before + bytes.IndexByte(raw[before:], '"')}
-		m.name, _ = name.(string)
-		if err := dec.Decode(&m.value); err != nil {
-			return nil, broken(err)
-		}
-		m.start = offset + int(dec.InputOffset()) - len(m.value)
-		if seen[m.name] {
-			return nil, faultAt(m.offset, BadRow, "the field %s occurs twice", quote(m.name))
-		}
-		seen[m.name] = true
-		r.members = append(r.members, m)
+		seen[m.Name] = true
+		r.members = append(r.members, member{name: m.Name, value: m.Value, offset: offset + m.At, start: offset + m.Start})
 	}
 	return r, nil
 }

@@ -49,7 +49,7 @@ func Export(questions []Shown, corpus []*task.Tool) (map[string][]byte, error) {
 		for _, q := range list {
 			id := nativeID(q.Task)
 			if seen[id] {
-				return nil, fmt.Errorf("the id %s stands twice in %s", id, name)
+				return nil, fmt.Errorf("the id %s occurs twice in %s", id, name)
 			}
 			seen[id] = true
 			line, err := questionLine(id, q, documents)

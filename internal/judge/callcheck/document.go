@@ -59,7 +59,7 @@ func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 			}
 			for _, other := range q.Functions[:len(q.Functions)-1] {
 				if other != nil && other.Name == read.Name {
-					p.report(f.at, CodeConflict, "the function %q stands twice", read.Name)
+					p.report(f.at, CodeConflict, "the function %q occurs twice", read.Name)
 				}
 			}
 		}

@@ -97,7 +97,7 @@ func TestReadingSaysWhatIsWrong(t *testing.T) {
 		{`{"id": 1, "question": [], "function": []}`, `f:3:8: "id" must be a text, not a whole number`},
 		{`{"id": "", "question": [], "function": []}`, `f:3:8: an entry must have an id`},
 		{`{"id": "first", "question": [], "function": []}`, `f:3:1: the id "first" stands at f:1:1 already`},
-		{`{"id": "a", "id": "b", "question": [], "function": []}`, `f:3:13: this is no JSON: the key "id" stands twice`},
+		{`{"id": "a", "id": "b", "question": [], "function": []}`, `f:3:13: this is no JSON: the key "id" occurs twice`},
 		{`{"id": "a", "question": [[{"role": "usr", "content": ""}]], "function": []}`,
 			`f:3:36: the role must be user, assistant or system (did you mean "user"?)`},
 		{`{"id": "ä", "question": [[]], "function": [{"name": "f", "description": "", "parameters": {"type": "dcit"}}]}`,
@@ -109,7 +109,7 @@ func TestReadingSaysWhatIsWrong(t *testing.T) {
 		{`{"id": "a", "question": [], "function": [{"name": "f", "description": "", "parameters": {"type": "dict", ` +
 			`"properties": {}, "required": ["a"]}}]}`, `f:3:137: required parameter "a" is not documented`},
 		{`{"id": "a", "question": [], "function": [{"name": "f", "description": "", "parameters": {"type": "dict"}}, ` +
-			`{"name": "f", "description": "", "parameters": {"type": "dict"}}]}`, `f:3:108: the function "f" stands twice`},
+			`{"name": "f", "description": "", "parameters": {"type": "dict"}}]}`, `f:3:108: the function "f" occurs twice`},
 	} {
 		data := `{"id": "first", "question": [], "function": []}` + "\n\n" + c.line + "\n"
 		questions, found := ReadQuestions("f", []byte(data))

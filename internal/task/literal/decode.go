@@ -155,7 +155,7 @@ func (r *decoder) dict(v *Node) error {
 			v.Fields = append(v.Fields, Field{Span: Span{Start: start}, Name: key, Named: true})
 		case r.distinct:
 			r.at = start
-			return r.fail("the key %q stands twice", key)
+			return r.fail("the key %q occurs twice", key)
 		default:
 			v.Fields[at].Value = Node{}
 		}

@@ -97,7 +97,7 @@ func FuzzChanges(f *testing.F) {
 		perKind := map[string]int{}
 		for _, c := range Changes(q) {
 			if canonical := c.Query.Canonical(); seen[canonical] {
-				t.Errorf("%s: %s stands twice", text, canonical)
+				t.Errorf("%s: %s occurs twice", text, canonical)
 			} else {
 				seen[canonical] = true
 			}

@@ -24,7 +24,7 @@ func Sel(tool string, arguments map[string]any, made func(key string) bool) (str
 		delete(out, "operation_args")
 		for k, v := range args {
 			if _, clash := out[k]; clash {
-				return "", nil, fmt.Errorf("%s: the argument %q stands twice", tool, k)
+				return "", nil, fmt.Errorf("%s: the argument %q occurs twice", tool, k)
 			}
 			out[k] = v
 		}

@@ -135,7 +135,7 @@ func checkEndpoints(t *testing.T, tools []*task.Tool) {
 			t.Errorf("%s: %q is no path", tool.Name, tool.Path)
 		}
 		if names[tool.Name] || paths[tool.Path] {
-			t.Errorf("%s or %s stands twice", tool.Name, tool.Path)
+			t.Errorf("%s or %s occurs twice", tool.Name, tool.Path)
 		}
 		names[tool.Name], paths[tool.Path] = true, true
 		if other := texts[tool.Description]; other != "" {

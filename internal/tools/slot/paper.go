@@ -65,7 +65,7 @@ func (s *slotter) withinBounds() {
 	for _, src := range s.q.Sources(core) {
 		name := strings.ToLower(src.Table.Name)
 		if tables[name] || src.Nullable || slices.ContainsFunc(core.From, outerJoined) {
-			s.fail(src.Ref, reasonPaperJoin, "an outer join, or a table that stands twice")
+			s.fail(src.Ref, reasonPaperJoin, "an outer join, or a table that occurs twice")
 		}
 		tables[name] = true
 	}
@@ -377,7 +377,7 @@ func (p *paperChain) whole(items []sqlast.Item, aggregates []*ast.FuncCall, limi
 		}
 	}
 	if len(items) > 1 || limit.count == 0 || len(aggregates) == 0 {
-		p.s.fail(p.core, reasonPaperAggregates, "an aggregate that stands twice or not at all")
+		p.s.fail(p.core, reasonPaperAggregates, "an aggregate that occurs twice or not at all")
 	}
 	f := aggregates[0]
 	p.apply(relation.Aggregate, map[string]any{
@@ -434,7 +434,7 @@ func (p *paperChain) retrieved(items []sqlast.Item, limit rowLimit) node {
 	}
 	retrieved, sorted := keys[:len(items)], keys[len(items):]
 	if len(unrepeated(retrieved)) < len(retrieved) {
-		p.s.fail(p.core, reasonPaperExpression, "a column that stands twice in the SELECT list")
+		p.s.fail(p.core, reasonPaperExpression, "a column that occurs twice in the SELECT list")
 	}
 	for i, term := range slices.Backward(terms) {
 		p.at = p.s.sort(p.at, sorted[i], term)

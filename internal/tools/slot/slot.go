@@ -101,7 +101,7 @@ var inexpressible = map[string]string{
 	reasonPaperDistinct:   "an aggregate of DISTINCT values",
 	reasonPaperDate:       "a date function",
 	reasonPaperSort:       "several order keys, or an order by an aggregate",
-	reasonPaperJoin:       "an outer join, or a table that stands twice",
+	reasonPaperJoin:       "an outer join, or a table that occurs twice",
 	reasonPaperColumns:    "several columns in the SELECT list",
 }
 

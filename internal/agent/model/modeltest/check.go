@@ -143,7 +143,7 @@ func (chat *Chat) addTool(at string, tool Tool, names *regexp.Regexp) error {
 	}
 	for _, other := range chat.Tools {
 		if other.Name == tool.Name {
-			return fmt.Errorf("%s: the name %q stands twice", at, tool.Name)
+			return fmt.Errorf("%s: the name %q occurs twice", at, tool.Name)
 		}
 	}
 	var schema struct {
@@ -400,7 +400,7 @@ func (m *Message) openAIAssistant(data json.RawMessage, at string, waiting map[s
 		case kind != "function":
 			return fmt.Errorf("%s: type %q", inner, kind)
 		case call.ID == "" || waiting[call.ID]:
-			return fmt.Errorf("%s: the id %q is empty or stands twice", inner, call.ID)
+			return fmt.Errorf("%s: the id %q is empty or occurs twice", inner, call.ID)
 		case !openAIName.MatchString(call.Name):
 			return fmt.Errorf("%s: the name %q does not match %s", inner, call.Name, openAIName)
 		case !isJSONObject([]byte(call.Arguments)):
@@ -585,7 +585,7 @@ func (chat *Chat) anthropicAssistant(content json.RawMessage, at string, last bo
 				return nil, err
 			}
 			if slices.Contains(waiting, call.ID) {
-				return nil, fmt.Errorf("%s: the id %q stands twice", inner, call.ID)
+				return nil, fmt.Errorf("%s: the id %q occurs twice", inner, call.ID)
 			}
 			waiting = append(waiting, call.ID)
 			m.Calls = append(m.Calls, call)

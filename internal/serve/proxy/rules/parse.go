@@ -105,7 +105,7 @@ func (p *reading) entries(n ast.Node, what string) ([]entry, bool) {
 			continue
 		}
 		if slices.ContainsFunc(list, func(e entry) bool { return e.name == name.Value }) {
-			p.wrong(v.Key, "%s: %q stands twice", what, name.Value)
+			p.wrong(v.Key, "%s: %q occurs twice", what, name.Value)
 			continue
 		}
 		list = append(list, entry{v.Key, name.Value, v.Value})
@@ -349,7 +349,7 @@ func (p *reading) texts(e entry, single bool) []string {
 	for _, n := range list.Values {
 		s, ok := p.name(entry{e.key, e.name, n})
 		if ok && slices.Contains(all, s) {
-			p.wrong(n, "`%s`: %q stands twice", e.name, s)
+			p.wrong(n, "`%s`: %q occurs twice", e.name, s)
 		}
 		all = append(all, s)
 	}
@@ -413,7 +413,7 @@ func (p *reading) calls(e entry) calls {
 		for _, v := range n.Values {
 			number, ok := p.integer(entry{e.key, "calls", v}, 1, maxNumber)
 			if ok && slices.Contains(c.numbers, number) {
-				p.wrong(v, "`calls`: %d stands twice", number)
+				p.wrong(v, "`calls`: %d occurs twice", number)
 			}
 			c.numbers = append(c.numbers, number)
 		}
