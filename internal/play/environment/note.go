@@ -22,9 +22,12 @@ const maxNoted = 5
 // range need not occur: unless the result is blank, it is named only if no value of the column has its form.
 func (e *Environment) note(ctx context.Context, c *call, lookups []relation.Lookup, blank bool) (string,
 	*task.ToolError, error) {
-	w, err := e.worldOf(ctx, c, 0)
-	if err != nil {
-		return "", nil, err
+	w := e.world(0)
+	if c.tool.specification.Database != "" { // operations on data handles belong to no database
+		var err error
+		if w, err = e.worldOf(ctx, c, 0); err != nil {
+			return "", nil, err
+		}
 	}
 	var sentences []string
 	for _, l := range lookups {

@@ -1,7 +1,9 @@
 package environment_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -132,6 +134,9 @@ func TestFiltersNoteWrongTexts(t *testing.T) {
 	config := environment.Config{
 		Toolkit: newToolkit(t, relation.Tools(task.StyleSlot, relation.ProfileExtended)), World: world,
 		Starts: []environment.Start{{Label: "s", Handle: relation.Open(source), Table: relation.Describe("s", source)}},
+		Database: "city", Elsewhere: func(_ context.Context, database string) (environment.World, error) {
+			return nil, fmt.Errorf("there is no database %q", database)
+		},
 	}
 	for _, c := range []struct{ key, condition, value, want string }{
 		{"city_name", "equal_to", `"Osloo"`, "No entry matches `value` = \"Osloo\". The nearest value is \"Oslo\"."},
