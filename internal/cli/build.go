@@ -347,9 +347,9 @@ func (a *app) printBuild(r *buildResult) {
 		a.printProof(r)
 	}
 	if a.full {
-		a.printInstances(r.Instances)
+		a.printInstances(&r.Counts)
 	} else {
-		a.printInstanceTotals(r.Instances)
+		a.printInstanceTotals(&r.Counts)
 	}
 	a.printf("  rejected   %d", r.Rejected)
 	if r.Rejected > 0 {
@@ -384,8 +384,21 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
+// certifiedOr says what instances under conditions are: those of tools that cannot be run are only checked.
+func certifiedOr(c *suite.Counts) string {
+	switch c.Static {
+	case 0:
+		return "certified"
+	case c.Tasks:
+		return "checked"
+	default:
+		return "certified or checked"
+	}
+}
+
 // printInstanceTotals sums up the instances under conditions and under faults, a line each.
-func (a *app) printInstanceTotals(counts map[string]suite.InstanceCounts) {
+func (a *app) printInstanceTotals(c *suite.Counts) {
+	counts := c.Instances
 	type total struct {
 		names              map[string]bool
 		certified, refused int
@@ -405,7 +418,8 @@ func (a *app) printInstanceTotals(counts map[string]suite.InstanceCounts) {
 		into.refused += c.Refused
 	}
 	if n := len(conditions.names); n > 0 {
-		a.printf("  conditions %d with %d instances certified, %d refused\n", n, conditions.certified, conditions.refused)
+		a.printf("  conditions %d with %d instances %s, %d refused\n", n, conditions.certified, certifiedOr(c),
+			conditions.refused)
 	}
 	if n := len(faults.names); n > 0 {
 		a.printf("  faults     %d with %d instances certified, look-alikes and controls included, %d refused\n", n,
@@ -414,7 +428,8 @@ func (a *app) printInstanceTotals(counts map[string]suite.InstanceCounts) {
 }
 
 // printInstances prints the instances under conditions, then a table of those under faults.
-func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
+func (a *app) printInstances(all *suite.Counts) {
+	counts := all.Instances
 	var faults []string
 	for _, specification := range slices.Sorted(maps.Keys(counts)) {
 		variant, fault, isFault := strings.Cut(specification, ":")
@@ -425,7 +440,7 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 			continue
 		}
 		if c := counts[specification]; specification != condition.RoleClean {
-			a.printf("  %-10s %d instances certified", specification, c.Certified)
+			a.printf("  %-10s %d instances %s", specification, c.Certified, certifiedOr(all))
 			if c.Fallback > 0 {
 				a.printf(" (%d worded by the writer, %d by rules)", c.Certified-c.Fallback, c.Fallback)
 			}

@@ -42,6 +42,7 @@ func StaticReasons() map[string]string {
 		ReasonNoDetail: "no value of a right call is known",
 	}
 	maps.Copy(reasons, twin.ShelfRefusals())
+	reasons[ReasonDoubtful] = "a substitute may serve the request: a reviewer has to decide"
 	for name, why := range suite.VerdictReasons() {
 		reasons[ReasonReviewer+name] = "a reviewer says: " + why
 	}
@@ -99,6 +100,7 @@ type staticDraft struct {
 	added     []*task.Tool
 	refused   *suite.Rejection
 	fallback  bool // worded by rules although there was a writer
+	doubtful  bool // published only if a reviewer keeps it
 }
 
 // newStaticMaker collects the conditions that need requests and toolkits.
@@ -150,7 +152,11 @@ func (m *staticMaker) judged() map[string]bool {
 	return known
 }
 
-// judge drops what a reviewer drops, and always both of a pair. The first verdict that drops counts.
+// ReasonDoubtful means that a substitute may serve the request, and that no reviewer says that it does not.
+const ReasonDoubtful = "doubtful_substitute"
+
+// judge drops what a reviewer drops, and always both of a pair. The first verdict that drops counts. What is doubtful is
+// dropped unless a reviewer keeps it.
 func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
 	for _, v := range m.Suite.Verdicts {
 		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances,
@@ -159,6 +165,11 @@ func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
 			d.refuse(t, ReasonReviewer+v.Reason, strings.TrimSuffix(v.Reviewer+": "+why, ": "))
 			return
 		}
+	}
+	if d.doubtful && !slices.ContainsFunc(m.Suite.Verdicts, func(v *suite.Verdict) bool {
+		return slices.ContainsFunc(d.instances, func(in *suite.Instance) bool { return in.ID == v.Instance })
+	}) {
+		d.refuse(t, ReasonDoubtful, "the substitute may serve the request: a reviewer decides (--verdicts)")
 	}
 }
 
@@ -522,7 +533,11 @@ func (m *staticMaker) needsOf(task *task.Task) []twin.Need {
 	for _, c := range task.Needed() {
 		if t := toolNamed(shown, c.Tool); t != nil && !slices.ContainsFunc(needs,
 			func(n twin.Need) bool { return n.Tool == t }) {
-			needs = append(needs, twin.Need{Tool: t, Arguments: slices.Sorted(maps.Keys(c.Arguments))})
+			need := twin.Need{Tool: t, Arguments: slices.Sorted(maps.Keys(c.Arguments))}
+			for _, name := range need.Arguments {
+				need.Values = append(need.Values, c.Arguments[name])
+			}
+			needs = append(needs, need)
 		}
 	}
 	return needs
@@ -540,7 +555,7 @@ func (m *staticMaker) replace(d *staticDraft, task *task.Task) error {
 		return nil
 	}
 	pair, err := replacedInstances(m.clean[task.ID], task, d.asked, made.Toolkit, replacedAs(made.Replaced))
-	d.instances, d.added = pair, made.By
+	d.instances, d.added, d.doubtful = pair, made.By, made.Doubtful
 	d.checks = [][]string{{CheckComplete, CheckOthers}, {CheckComplete}}
 	return err
 }

@@ -82,6 +82,7 @@ func (s *Shelf) known(t *task.Tool) *task.Tool { return cmp.Or(s.same[t], t) }
 type Need struct {
 	Tool      *task.Tool
 	Arguments []string
+	Values    []any // of these arguments; without any, what the tool requires counts
 }
 
 // Takes reports whether a tool could be called as the needed one is: it has every given argument, of any type, and
@@ -181,6 +182,35 @@ type Substituted struct {
 	Replaced []Replacement
 	By       []*task.Tool // in the order of Replaced
 	Toolkit  []string
+	Doubtful bool // a reviewer has to say whether a substitute serves the request
+}
+
+// nearEnough is how similar a clear substitute is, as a share of the similarity of a doubtful one.
+const nearEnough = 0.5
+
+// substitute chooses the most similar tool that serves no need: one that plainly serves none if it is near enough, else
+// one of which a reviewer has to say it.
+func (s *Shelf) substitute(list []*task.Tool, near map[*task.Tool]float64, taken []*task.Tool, needs []Need) (
+	by *task.Tool, doubt bool) {
+	for _, t := range list {
+		if near[t] == 0 || by != nil && near[t] < nearEnough*near[by] {
+			break
+		}
+		if !s.free(t, taken, needs) {
+			continue
+		}
+		worst := unfit
+		for i := range needs {
+			worst = max(worst, s.fit(t, &needs[i]))
+		}
+		switch {
+		case worst == unfit:
+			return t, false
+		case worst == doubtful && by == nil:
+			by, doubt = t, true
+		}
+	}
+	return by, doubt
 }
 
 // near lists the tools of the shelf by their similarity to the nearest needed tool.
@@ -230,14 +260,14 @@ func (s *Shelf) Substitute(shown []*task.Tool, needs []Need) (*Substituted, *Ref
 	}
 	for i := range needs {
 		list, near := s.near(needs[i : i+1])
-		at := slices.IndexFunc(list, func(t *task.Tool) bool { return s.free(t, taken, needs) })
-		if at < 0 || near[list[at]] == 0 {
+		by, doubt := s.substitute(list, near, taken, needs)
+		if by == nil {
 			return nil, &Refusal{reasonNoSubstitute, "nothing is like " + needs[i].Tool.Name + " and takes other arguments"}
 		}
-		by := list[at]
 		taken = append(taken, by)
 		made.By, made.Toolkit = append(made.By, by), append(made.Toolkit, by.Name)
 		made.Replaced = append(made.Replaced, Replacement{Tool: needs[i].Tool.Name, By: by.Name, Similarity: near[by]})
+		made.Doubtful = made.Doubtful || doubt
 	}
 	return made, nil
 }

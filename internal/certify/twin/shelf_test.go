@@ -26,7 +26,7 @@ func TestShelf(t *testing.T) {
 		shelved("harbour_tide_level", "Something of the same name.", "x"),
 		shelved("get_sea", "Takes the same arguments.", "harbour", "hour"),
 		shelved("tide_level_forecast", "Gets the level of the tide in a harbour on a day.", "place", "day"),
-		shelved("berth_price", "Gets the price of a berth in a harbour at an hour.", "berth"),
+		shelved("berth_price", "Gets the price of a berth in a harbour at an hour.", "berth", "boat", "owner"),
 		shelved("harbour_pilot", "Calls a pilot to a harbour.", "boat"),
 		shelved("bake_bread", "Bakes a loaf.", "flour"),
 		shelved("paint_fence", "Paints all planks.", "colour"),
@@ -62,5 +62,48 @@ func TestShelf(t *testing.T) {
 		if !slices.Equal(names, test.want) || (refusal == nil) != (test.want != nil) {
 			t.Errorf("far %t: %v, %v, want %v", test.far, names, refusal, test.want)
 		}
+	}
+}
+
+// TestNoSubstituteServes judges tools by what a caller has: the values of the right call.
+func TestNoSubstituteServes(t *testing.T) {
+	numbers := func(name, description string, required ...string) *task.Tool {
+		tool := shelved(name, description, required...)
+		for i := range tool.Parameters.Properties {
+			tool.Parameters.Properties[i].Schema = &task.Schema{Types: []string{"integer"}}
+		}
+		return tool
+	}
+	gcd := numbers("math.gcd", "Calculate the greatest common divisor of two integers.", "num1", "num2")
+	hcf := numbers("math.hcf", "Calculate the highest common factor of two numbers.", "number1", "number2")
+	lcm := numbers("gcd_of_three", "Calculate the greatest common divisor of three integers.", "a", "b", "c")
+	interest := numbers("compound", "Money after years.", "money", "rate", "years")
+	growth := numbers("population", "People after births.", "people", "births", "decades")
+	bread := numbers("bake", "Bakes loaves.", "loaves", "minutes")
+	s, err := NewShelf(t.Context(), Lexical, []*task.Tool{gcd, hcf, lcm, interest, growth, bread})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := []any{int64(12), int64(18)}
+	for _, c := range []struct {
+		tool, needed *task.Tool
+		values       []any
+		want         fit
+	}{
+		{hcf, gcd, two, serving},
+		{hcf, gcd, []any{[]any{int64(12), int64(18)}}, serving}, // from one list
+		{hcf, gcd, []any{"12", "18"}, serving},                  // from texts
+		{lcm, gcd, two, doubtful},
+		{bread, gcd, two, unfit},
+		{growth, interest, []any{1.0, 2.0, 3.0}, doubtful},
+		{growth, interest, []any{1.0, "two"}, unfit},
+	} {
+		if got := s.fit(c.tool, &Need{Tool: c.needed, Values: c.values}); got != c.want {
+			t.Errorf("%s for %s with %v: %d, want %d", c.tool.Name, c.needed.Name, c.values, got, c.want)
+		}
+	}
+	made, refusal := s.Substitute([]*task.Tool{gcd}, []Need{{Tool: gcd, Arguments: []string{"num1", "num2"}, Values: two}})
+	if refusal == nil && made.Replaced[0].By == "math.hcf" {
+		t.Errorf("%+v, %v: want anything but math.hcf", made, refusal)
 	}
 }

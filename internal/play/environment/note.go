@@ -18,8 +18,8 @@ import (
 const maxNoted = 5
 
 // note names each text argument whose value occurs nowhere in the column that it is compared with, and the nearest
-// value of that column, if one is near (Hell or High Water, appendix C.1, where only empty results have a note). A bound of a
-// range need not occur: unless the result is blank, it is named only if no value of the column has its form.
+// value of that column, if one is near (Hell or High Water, appendix C.1, where only empty results have a note). A
+// bound of a range need not occur: unless the result is blank, it is named only if no value of the column has its form.
 func (e *Environment) note(ctx context.Context, c *call, lookups []relation.Lookup, blank bool) (string,
 	*task.ToolError, error) {
 	w := e.world(0)

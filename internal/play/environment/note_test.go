@@ -133,7 +133,7 @@ func TestFiltersNoteWrongTexts(t *testing.T) {
 	}}
 	config := environment.Config{
 		Toolkit: newToolkit(t, relation.Tools(task.StyleSlot, relation.ProfileExtended)), World: world,
-		Starts: []environment.Start{{Label: "s", Handle: relation.Open(source), Table: relation.Describe("s", source)}},
+		Starts:   []environment.Start{{Label: "s", Handle: relation.Open(source), Table: relation.Describe("s", source)}},
 		Database: "city", Elsewhere: func(_ context.Context, database string) (environment.World, error) {
 			return nil, fmt.Errorf("there is no database %q", database)
 		},

@@ -1,0 +1,138 @@
+package twin
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// supply counts the values of a right call by what they can fill.
+type supply struct{ texts, numbers, lists int }
+
+// add counts a value, and those within it.
+func (s *supply) add(v any) {
+	switch v := v.(type) {
+	case nil, bool:
+	case string:
+		s.texts++
+		if _, err := strconv.ParseFloat(v, 64); err == nil {
+			s.numbers++
+		}
+	case []any:
+		s.lists++
+		for _, e := range v {
+			s.add(e)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			s.add(v[name])
+		}
+	default:
+		s.numbers++
+	}
+}
+
+// unfilled returns how many required arguments of a tool cannot be given a value of the right call, each value once.
+// Whoever calls chooses freely from a closed set and between true and false, and knows today's date.
+func (n *Need) unfilled(t *task.Tool) int {
+	var has, wants supply
+	if len(n.Values) > 0 {
+		for _, v := range n.Values {
+			has.add(v)
+		}
+	} else {
+		has = required(n.Tool)
+	}
+	wants = required(t)
+	missing := max(0, wants.numbers-has.numbers)
+	texts := has.texts + max(0, has.numbers-wants.numbers) // a number can be written as a text
+	missing += max(0, wants.texts-texts)
+	if len(n.Values) == 0 && has == (supply{}) {
+		missing += wants.lists // one value makes a list
+	}
+	return missing
+}
+
+// required counts the arguments that a tool requires by what fills them, without those that anybody can fill.
+func required(t *task.Tool) supply {
+	var s supply
+	if t.Parameters == nil {
+		return s
+	}
+	for _, name := range t.Parameters.Required {
+		p := t.Parameters.Property(name)
+		is := func(kinds ...string) bool {
+			return slices.ContainsFunc(kinds, func(k string) bool { return slices.Contains(p.Types, k) })
+		}
+		switch {
+		case p == nil || len(p.Enum) > 0 || is("boolean") || slices.Contains(english.NameWords(name), "date"):
+		case is("string"):
+			s.texts++
+		case is("integer", "number"):
+			s.numbers++
+		default:
+			s.lists++
+		}
+	}
+	return s
+}
+
+// fewest is the number of words that two descriptions share if they have a topic in common.
+const fewest = 2
+
+// sameTopic reports whether two tools are about one thing: a content word in the name of one occurs in the name or the
+// description of the other, or their descriptions share several, or they are similar.
+func (s *Shelf) sameTopic(a, b *task.Tool) bool {
+	x, y := s.subjectOf(a), s.subjectOf(b)
+	return shared(x.name, y.words) > 0 || shared(y.name, x.words) > 0 || shared(x.words, y.words) >= fewest ||
+		s.Similarity(a, b) >= alike
+}
+
+// alike is the similarity from which two tools have a topic in common, whatever their words.
+const alike = 0.25
+
+// fit says how well a tool may serve a need.
+type fit int
+
+const (
+	unfit    fit = iota // it plainly cannot
+	doubtful            // a reviewer has to say
+	serving             // it plainly can
+)
+
+// fit judges whether a tool may stand in for a needed one by what a caller has: all that it requires can be filled from
+// the right call, and it is about the same thing. It is doubtful where all but one can be filled and the names share a
+// word, or where several numbers are all that it requires: interest and future value.
+func (s *Shelf) fit(t *task.Tool, n *Need) fit {
+	missing, topic := n.unfilled(t), s.sameTopic(t, n.Tool)
+	switch {
+	case missing == 0 && topic:
+		return serving
+	case missing == 1 && s.sameName(t, n.Tool), missing == 0 && required(t).numbers >= many:
+		return doubtful
+	default:
+		return unfit
+	}
+}
+
+// many is the number of required numbers that are hardly filled by chance.
+const many = 3
+
+// sameName reports whether the names of two tools share a content word.
+func (s *Shelf) sameName(a, b *task.Tool) bool {
+	return shared(s.subjectOf(a).name, s.subjectOf(b).name) > 0
+}
+
+// shared counts the words in both sets that are no verbs of tools.
+func shared(a, b map[string]bool) int {
+	n := 0
+	for w := range a {
+		if b[w] && !verbs[w] {
+			n++
+		}
+	}
+	return n
+}
