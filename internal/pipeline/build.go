@@ -63,6 +63,8 @@ type Options struct {
 	ValidationShare    float64       // of tasks
 	Limit              int           // examples read of each corpus; 0 is all
 	StatementTimeout   time.Duration // a statement that takes longer ends the build
+	ExampleTimeout     time.Duration // an example that takes longer ends the build; 0 is no limit
+	MaxMemory          int64         // bytes; a build that uses more ends; 0 is no limit
 	// improves the texts of the rest style's endpoints, and words changed requests; nil for none
 	Writer          rest.Writer
 	WriterName      string             // PROVIDER/NAME, for the record
@@ -81,7 +83,8 @@ func Defaults() Options {
 	return Options{
 		Styles: []string{task.StyleFunc}, Name: "suite", Names: function.NamesObscure, MaxRows: 100, Neighbours: 24,
 		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute,
-		Workers: runtime.GOMAXPROCS(0),
+		ExampleTimeout: 30 * time.Minute,
+		Workers:        runtime.GOMAXPROCS(0),
 	}
 }
 
@@ -164,6 +167,7 @@ type builder struct {
 	needPaths   bool                         // some fault or condition needs to know every right way
 	chooses     bool                         // some condition chooses toolkits by looking into the database
 	done        progressCounter
+	budget      budget
 }
 
 // Run builds. Errors are [*diag.Error] where the input is at fault.
@@ -181,14 +185,35 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 	if opts.Verdicts != "" {
 		return nil, diag.Usagef("verdicts are on tasks whose tools cannot be run: others are proven")
 	}
+	ctx, stop := b.watch(ctx)
+	defer stop()
 	if err := b.passes(ctx); err != nil {
-		return nil, err
+		return nil, b.cause(ctx, err)
 	}
-	return b.assemble(ctx)
+	built, err := b.assemble(ctx)
+	return built, b.cause(ctx, err)
+}
+
+// watch begins to watch the memory of the build.
+func (b *builder) watch(ctx context.Context) (context.Context, func()) {
+	ctx, stop := context.WithCancelCause(ctx)
+	go b.budget.watch(ctx, stop)
+	return ctx, func() { stop(nil) }
+}
+
+// cause returns the reason for which the budget ended a build in place of the error that this led to.
+func (b *builder) cause(ctx context.Context, err error) error {
+	var ended *diag.Error
+	if err != nil && errors.As(context.Cause(ctx), &ended) {
+		return ended
+	}
+	return err
 }
 
 func newBuilder(opts Options) (*builder, error) {
-	b := &builder{opts: opts, byName: map[string]*source{}, ways: map[string]*proof.FoundPaths{}}
+	b := &builder{opts: opts, byName: map[string]*source{}, ways: map[string]*proof.FoundPaths{}, budget: budget{
+		timeout: opts.ExampleTimeout, memory: opts.MaxMemory, spent: map[*item]time.Duration{}, atWork: map[string]bool{},
+	}}
 	faults, err := condition.ParseFaults(opts.Faults)
 	if err != nil {
 		return nil, err
@@ -373,6 +398,8 @@ func (b *builder) each(ctx context.Context, work func(context.Context, *source) 
 		}
 		group.Go(func() (err error) {
 			defer diag.Guard(&err, "database %s", s.name)
+			b.budget.begin("database " + s.name)
+			defer b.budget.end("database " + s.name)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -432,7 +459,9 @@ func (b *builder) examine(ctx context.Context) error {
 		}
 		defer examiner.Close()
 		for _, it := range s.items {
-			if err := b.examineItem(ctx, s, examiner, it); err != nil {
+			if err := b.budget.example(ctx, it, func(ctx context.Context) error {
+				return b.examineItem(ctx, s, examiner, it)
+			}); err != nil {
 				return err
 			}
 			b.done.Step()
@@ -627,7 +656,9 @@ func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error 
 			variant := &item{example: e, corpus: it.corpus, id: e.ID, variantOf: it.id}
 			if seen[e.Question+"\n"+e.SQL] {
 				variant.reject(b, "duplicate_variant", 0, 0, "another example asks the same")
-			} else if err := b.examineItem(ctx, s, x, variant); err != nil {
+			} else if err := b.budget.example(ctx, it, func(ctx context.Context) error {
+				return b.examineItem(ctx, s, x, variant)
+			}); err != nil {
 				return err
 			}
 			if variant.rejection == nil {
@@ -810,7 +841,9 @@ func (b *builder) prove(ctx context.Context) error {
 		defer p.Close()
 		for _, it := range items {
 			for _, f := range it.forms {
-				if err := b.proveForm(ctx, p, it, f); err != nil {
+				if err := b.budget.example(ctx, it, func(ctx context.Context) error {
+					return b.proveForm(ctx, p, it, f)
+				}); err != nil {
 					return err
 				}
 			}

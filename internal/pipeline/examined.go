@@ -37,8 +37,10 @@ func Examine(ctx context.Context, opts Options, see func(context.Context, *Exami
 		return err
 	}
 	defer b.close()
+	ctx, stop := b.watch(ctx)
+	defer stop()
 	if err := b.passes(ctx); err != nil {
-		return err
+		return b.cause(ctx, err)
 	}
 	of := map[*item]*source{}
 	for _, s := range b.sources {
@@ -60,5 +62,5 @@ func Examine(ctx context.Context, opts Options, see func(context.Context, *Exami
 		}
 		x.Examples = append(x.Examples, e)
 	}
-	return see(ctx, x)
+	return b.cause(ctx, see(ctx, x))
 }

@@ -1,8 +1,11 @@
 package settings
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/spf13/pflag"
 )
 
 // CodeLimits are the limits of agents' code that were given: a flag of the form NAME=VALUE,NAME=VALUE.
@@ -50,19 +54,61 @@ func parseTime(text string) (int64, error) {
 func parseCount(text string) (int64, error) { return strconv.ParseInt(text, 10, 32) }
 
 // parseBytes reads a number of bytes below 2 GiB, optionally followed by KiB or MiB.
-func parseBytes(text string) (int64, error) {
+func parseBytes(text string) (int64, error) { return bytesBelow(text, math.MaxInt32) }
+
+// bytesBelow reads a number of bytes up to most, optionally followed by KiB, MiB or GiB.
+func bytesBelow(text string, most int64) (int64, error) {
 	number, unit := text, int64(1)
-	if before, ok := strings.CutSuffix(text, "KiB"); ok {
-		number, unit = before, 1<<10
-	} else if before, ok := strings.CutSuffix(text, "MiB"); ok {
-		number, unit = before, 1<<20
+	for name, size := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if before, ok := strings.CutSuffix(text, name); ok {
+			number, unit = before, size
+		}
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-	if err == nil && n > math.MaxInt32/unit {
+	if err == nil && n > most/unit {
 		err = strconv.ErrRange
 	}
 	return n * unit, err
 }
+
+// ResourceFlags adds --example-timeout and --max-memory.
+func ResourceFlags(f *pflag.FlagSet, timeout *time.Duration, memory *int64) {
+	f.DurationVar(timeout, "example-timeout", *timeout, "an example that takes longer ends the command; 0 is no limit")
+	*memory = usualMemory()
+	f.Var((*byteSize)(memory), "max-memory", "the command ends when it uses more memory, as 4GiB; 0 is no limit")
+	f.Lookup("max-memory").DefValue = "three quarters of the machine's"
+}
+
+// usualMemory is three quarters of the machine's memory, where the system says how much there is; else no limit.
+func usualMemory() int64 {
+	text, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "MemTotal:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10 / 4 * 3 >> 20 << 20
+		}
+	}
+	return 0
+}
+
+// byteSize is a number of bytes as a flag.
+type byteSize int64
+
+// Set implements [pflag.Value].
+func (b *byteSize) Set(text string) error {
+	n, err := bytesBelow(text, math.MaxInt64)
+	if err != nil || n < 0 {
+		return errors.New("want a size such as 500MiB or 4GiB")
+	}
+	*b = byteSize(n)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (b *byteSize) String() string { return fmt.Sprintf("%dMiB", *b>>20) }
+
+// Type implements [pflag.Value].
+func (b *byteSize) Type() string { return "size" }
 
 // Set adds limits, as a flag does.
 func (c *CodeLimits) Set(text string) error {
