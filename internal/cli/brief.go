@@ -39,6 +39,9 @@ func (a *app) printBrief(r *report.Report, runs []report.Run, paths []string) {
 	if ends := brief.Endings(rows); ends != "" {
 		a.printf("\nWithout an answer: %s\n", ends)
 	}
+	if rates := brief.Unambiguous(r.Agents); rates != "" {
+		a.printf("\nSuccess without requests that leave open what is graded:\n%s", rates)
+	}
 	for i, text := range brief.Sentences(r.Pairs) {
 		if i == 0 {
 			a.printf("\n")

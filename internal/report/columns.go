@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
 )
@@ -102,7 +103,7 @@ func dataColumns[R counted]() []table.Column[R] {
 	return []table.Column[R]{
 		table.Count("", "tasks", 0, func(r R) int { return r.Counts().Tasks }),
 		table.Count("", "clusters", 0, func(r R) int { return r.Counts().Clusters }),
-		invalid("provider"), invalid("internal"), invalid("interrupted"),
+		invalid("provider"), invalid("internal"), invalid("interrupted"), invalid(grade.OutcomeStaleClient),
 	}
 }
 

@@ -124,13 +124,15 @@ func rowsOf(t *testing.T, line string) []Row {
 			g.Success, g.Lenient, g.Outcome, g.Cause = true, true, grade.OutcomeSuccess, ""
 		case i < right+number("invalid"):
 			g.Valid, g.Outcome, g.Invalid, g.Cause = false, grade.OutcomeInvalid, transcript.EndProvider, ""
+			g.Message = values["message"]
 		case i < right+number("invalid")+number("silent"):
 			g.Outcome, g.Cause = grade.OutcomeSilent, grade.CauseNoAnswer
 		case i < right+number("invalid")+number("silent")+number("lenient"):
 			g.Lenient, g.Cause = true, task.DiffProse
 		}
 		g.Episode = fmt.Sprintf("%s|%s|%s|%s|%d", g.Agent, g.Protocol, g.Arm, g.Instance, g.Trial)
-		rows = append(rows, Row{Grade: g, Role: values["role"], Condition: values["condition"], Workflow: values["workflow"]})
+		rows = append(rows, Row{Grade: g, Role: values["role"], Condition: values["condition"], Workflow: values["workflow"],
+			Ambiguous: i < number("ambiguous")})
 	}
 	return rows
 }

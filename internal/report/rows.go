@@ -25,6 +25,7 @@ type Row struct {
 	Workflow  string  // of the instance's primary plan
 	Database  string  // of the task
 	SQL       string  // of the task
+	Ambiguous bool    // the request leaves open what its answer is graded by ([task.Task.Ambiguous])
 	Sample    Sample  // what votes need; only the tables about repeated trials read it
 	Strike    *Strike // nil where no condition of the instance is of the environment
 	// Explained is set for a right no under the protocol explain.
@@ -43,7 +44,7 @@ func RowOf(g grade.Grade, t *task.Task, in *suite.Instance, c *suite.Certificate
 		Grade: g, Role: in.Role, Condition: strings.Join(names, "+"), Workflow: in.Workflow, Strike: strikeOf(in.Conditions),
 	}
 	if t != nil {
-		row.Database, row.SQL = t.Database, t.SQL
+		row.Database, row.SQL, row.Ambiguous = t.Database, t.SQL, t.Ambiguous()
 	}
 	if row.Strike != nil && c != nil {
 		row.Strike.Proof = c.Fault

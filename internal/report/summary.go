@@ -88,6 +88,9 @@ func counting(m map[string]int, name string) map[string]int {
 type Agent struct {
 	Subject
 	Summary
+	// Unambiguous is the summary without the tasks whose request leaves open what its answer is graded by; nil if there
+	// are none.
+	Unambiguous  *Summary       `json:"unambiguous,omitempty"`
 	TotalCostUSD float64        `json:"total_cost_usd"` // of all episodes, also invalid ones
 	ToolErrors   *float64       `json:"tool_errors"`    // mean over valid episodes
 	Unparsed     *float64       `json:"unparsed"`       // mean over valid episodes
@@ -115,6 +118,10 @@ func agentOf(g *Group, o Options) Agent {
 	var toolErrors, unparsed int
 	a.Causes, a.Crashes = causesOf(g.Rows)
 	a.Errors = errorsOf(g.Rows)
+	if clear := Where(g.Rows, func(r *Row) bool { return !r.Ambiguous }); len(clear) < len(g.Rows) {
+		s := Summarize(clear, o, g.Stream("unambiguous"))
+		a.Unambiguous = &s
+	}
 	trials := map[string]statistics.Trials{}
 	byTrial := map[int][]*Row{}
 	for _, r := range g.Rows {

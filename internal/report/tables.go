@@ -15,7 +15,11 @@ import (
 
 // Tables returns the report as tables, in their order.
 func (r *Report) Tables() []*table.Table {
-	tables := []*table.Table{r.agentTable(), r.workflowTable()}
+	tables := []*table.Table{r.agentTable()}
+	if t := r.unambiguousTable(); len(t.Cells) > 0 {
+		tables = append(tables, t)
+	}
+	tables = append(tables, r.workflowTable())
 	for _, t := range slices.Concat(r.checkTables(), []*table.Table{r.conditionTable()}, r.Robustness.tables(),
 		[]*table.Table{r.trialTable(), r.outcomeTable(), r.causeTable(),
 			r.crashTable(), r.errorTable(), r.pairTable(), r.flipTable()}) {
@@ -57,6 +61,9 @@ func (r *Report) CSV() (string, error) {
 	tables := []*table.Table{
 		named("agents", r.agentTable()), named("pass_hat_k", r.passTable()), named("workflows", r.workflowTable()),
 		named("conditions", r.conditionTable()),
+	}
+	if t := r.unambiguousTable(); len(t.Cells) > 0 {
+		tables = append(tables, named("unambiguous", t))
 	}
 	if len(r.Checks) > 0 {
 		for i, t := range r.checkTables() {
@@ -105,6 +112,26 @@ func (r *Report) agentTable() *table.Table {
 			table.Number("", "between_trial_variance", 0, table.Brief, "one trial",
 				func(a *Agent) *float64 { return a.BetweenTrialVariance }),
 		}).WithNotes(notes...)
+}
+
+// unambiguousTable repeats the headline without the tasks whose request leaves open what its answer is graded by.
+func (r *Report) unambiguousTable() *table.Table {
+	type row struct {
+		Cohort
+		*Summary
+		all *Summary
+	}
+	var rows []row
+	for i := range r.Agents {
+		if a := &r.Agents[i]; a.Unambiguous != nil {
+			rows = append(rows, row{a.ID(), a.Unambiguous, &a.Summary})
+		}
+	}
+	return table.Make("Success without ambiguous requests", rows, CohortColumns[row](), countColumns[row](1),
+		rateColumns[row]("success", 1), []table.Column[row]{
+			table.Number("all requests", "rate_all", 0, table.Percent, WhyNoEpisode, func(r row) *float64 { return r.all.Rate }),
+		}, dataColumns[row]()).WithNotes("An ambiguous request does not ask for a column of its answer, or leaves open an " +
+		"order or whether repeated rows count (columns_unasked, order_unsaid, distinct_unsaid).")
 }
 
 func (r *Report) workflowTable() *table.Table {

@@ -32,6 +32,19 @@ func Endings(rows []report.Row) string {
 	return CountList(counts)
 }
 
+// Unambiguous states the success of each agent without the tasks whose request leaves open what its answer is graded
+// by, "" if there are none.
+func Unambiguous(agents []report.Agent) string {
+	var parts []string
+	for i := range agents {
+		if a := &agents[i]; a.Unambiguous != nil && a.Rate != nil && a.Unambiguous.Rate != nil {
+			parts = append(parts, fmt.Sprintf("  %s of %d; of all %s\n    %s\n", table.Percent(*a.Unambiguous.Rate),
+				a.Unambiguous.Valid, table.Percent(*a.Rate), a.ID()))
+		}
+	}
+	return strings.Join(parts, "")
+}
+
 // maxSentences is how many paired differences the short answer states.
 const maxSentences = 6
 
