@@ -283,11 +283,11 @@ func existing(err error) error {
 
 // warnUncertified says on standard error which requested faults are in no instance.
 func (a *app) warnUncertified(faults []string, counts map[string]suite.InstanceCounts) {
-	for _, specification := range slices.Sorted(maps.Keys(counts)) {
-		variant, fault, _ := strings.Cut(specification, ":")
-		if c := counts[specification]; (variant == "fault" || variant == "hopeless") && c.Certified == 0 &&
-			slices.Contains(faults, fault) {
-			a.warn("no instance is under %s: %s", fault, brief.CountList(c.Reasons))
+	for _, text := range slices.Sorted(maps.Keys(counts)) {
+		under, c := suite.ParseSpecification(text), counts[text]
+		if (under.Variant == suite.UnderFault || under.Variant == suite.UnderHopeless) && c.Certified == 0 &&
+			slices.Contains(faults, under.Combination()) {
+			a.warn("no instance is under %s: %s", under.Combination(), brief.CountList(c.Reasons))
 		}
 	}
 }
@@ -322,180 +322,8 @@ func (a *app) noteApart(conditions, faults []string) error {
 }
 
 func (a *app) printBuild(r *buildResult) {
-	a.printf("%s: %d tasks from %d examples, %d tools\n", r.Suite, r.Tasks, r.Read, r.Tools)
-	if len(r.Styles) > 1 {
-		for _, style := range slices.Sorted(maps.Keys(r.Styles)) {
-			c := r.Styles[style]
-			a.printf("  %-10s %d of %d published (%s), %d proven, %d tools", style, c.Published, c.Read,
-				percent(c.Published, c.Read), c.Proven, c.Tools)
-			if c.Published < c.Read {
-				a.printf("; rejected: %s", brief.CountList(c.RejectedByReason))
-			}
-			a.printf("\n")
-		}
-	}
-	a.printf("  published  %d of %d read (%s)", r.Published, r.Read, percent(r.Published, r.Read))
-	if r.Variants > 0 {
-		a.printf(", and %d variants", r.Variants)
-	}
-	if r.Synthesized > 0 {
-		a.printf("; %d tasks on synthesised rows", r.Synthesized)
-	}
-	if r.Static > 0 {
-		a.printf("\n  static     %d tasks whose tools cannot be run: checked, not proven\n", r.Static)
-		a.printf("  workflows  %s\n", brief.CountList(r.Workflows))
-	} else {
-		a.printProof(r)
-	}
-	if a.full {
-		a.printInstances(&r.Counts)
-	} else {
-		a.printInstanceTotals(&r.Counts)
-	}
-	a.printf("  rejected   %d", r.Rejected)
-	if r.Rejected > 0 {
-		a.printf(": %s", brief.CountList(r.RejectedByReason))
-	}
-	a.printf("\n  digest     %s\n", r.Digest)
+	a.printf("%s", brief.Build(r.Suite, &r.Counts, r.Digest, a.full))
 	if r.Seconds > 0 {
 		a.printf("  %.1f s, peak memory %.0f MiB\n", r.Seconds, r.PeakMiB)
 	}
 }
-
-// printProof prints the results of the proofs.
-func (a *app) printProof(r *buildResult) {
-	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
-	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
-	a.printf("  workflows  %s\n", brief.CountList(r.Workflows))
-	a.printf("  mutants    %d of %d killed (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told,
-		r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
-		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told,
-		r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
-	a.printf("  flagged    %d weak, %d guessable", r.Weak, r.Guessable)
-	if r.Ambiguous > 0 {
-		a.printf(", %d whose request leaves open what is graded", r.Ambiguous)
-	}
-	a.printf("\n")
-}
-
-func percent(n, of int) string {
-	if of == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
-}
-
-// certifiedOr says what instances under conditions are: those of tools that cannot be run are only checked.
-func certifiedOr(c *suite.Counts) string {
-	switch c.Static {
-	case 0:
-		return "certified"
-	case c.Tasks:
-		return "checked"
-	default:
-		return "certified or checked"
-	}
-}
-
-// printInstanceTotals sums up the instances under conditions and under faults, a line each.
-func (a *app) printInstanceTotals(c *suite.Counts) {
-	counts := c.Instances
-	type total struct {
-		names              map[string]bool
-		certified, refused int
-	}
-	conditions, faults := total{names: map[string]bool{}}, total{names: map[string]bool{}}
-	for specification, c := range counts {
-		into, name := &conditions, specification
-		variant, kind, isFault := strings.Cut(specification, ":")
-		switch _, known := faultColumns[variant]; {
-		case specification == condition.RoleClean:
-			continue
-		case known && isFault:
-			into, name = &faults, kind
-		}
-		into.names[name] = true
-		into.certified += c.Certified
-		into.refused += c.Refused
-	}
-	if n := len(conditions.names); n > 0 {
-		a.printf("  conditions %d with %d instances %s, %d refused\n", n, conditions.certified, certifiedOr(c),
-			conditions.refused)
-	}
-	if n := len(faults.names); n > 0 {
-		a.printf("  faults     %d with %d instances certified, look-alikes and controls included, %d refused\n", n,
-			faults.certified, faults.refused)
-	}
-}
-
-// printInstances prints the instances under conditions, then a table of those under faults.
-func (a *app) printInstances(all *suite.Counts) {
-	counts := all.Instances
-	var faults []string
-	for _, specification := range slices.Sorted(maps.Keys(counts)) {
-		variant, fault, isFault := strings.Cut(specification, ":")
-		if _, known := faultColumns[variant]; known && isFault {
-			if !slices.Contains(faults, fault) {
-				faults = append(faults, fault)
-			}
-			continue
-		}
-		if c := counts[specification]; specification != condition.RoleClean {
-			a.printf("  %-10s %d instances %s", specification, c.Certified, certifiedOr(all))
-			if c.Fallback > 0 {
-				a.printf(" (%d worded by the writer, %d by rules)", c.Certified-c.Fallback, c.Fallback)
-			}
-			a.printf(", %d refused", c.Refused)
-			if c.Refused > 0 {
-				a.printf(": %s", brief.CountList(c.Reasons))
-			}
-			a.printf("\n")
-		}
-	}
-	if len(faults) == 0 {
-		return
-	}
-	slices.Sort(faults)
-	width := len("certified under")
-	for _, fault := range faults {
-		width = max(width, len(fault))
-	}
-	a.printf("  %-*s  faults  look-alikes  mirrors  controls  refused or not drawn\n", width, "certified under")
-	for _, fault := range faults {
-		cell := func(variant string) string {
-			c, made := counts[variant+":"+fault]
-			if !made {
-				return "–"
-			}
-			return fmt.Sprint(c.Certified)
-		}
-		main := "fault"
-		for _, variant := range []string{"hopeless", "lookalike"} {
-			if _, made := counts[main+":"+fault]; !made {
-				main = variant
-			}
-		}
-		first, faults := counts[main+":"+fault], "–"
-		if main != "lookalike" {
-			faults = cell(main)
-		}
-		a.printf("  %-*s  %6s  %11s  %7s  %8s", width, fault, faults, cell("lookalike"), cell("mirror"), cell("control"))
-		var rest []string
-		if first.Bounded > 0 {
-			rest = append(rest, fmt.Sprintf("%d of them bounded", first.Bounded))
-		}
-		if first.Refused > 0 {
-			rest = append(rest, brief.CountList(first.Reasons))
-		}
-		if first.NotDrawn > 0 {
-			rest = append(rest, fmt.Sprintf("not drawn %d", first.NotDrawn))
-		}
-		if len(rest) > 0 {
-			a.printf("  %s", strings.Join(rest, ", "))
-		}
-		a.printf("\n")
-	}
-}
-
-// faultColumns are the variants of faults: the part before the colon of a specification.
-var faultColumns = map[string]bool{"fault": true, "hopeless": true, "lookalike": true, "mirror": true, "control": true}

@@ -102,7 +102,7 @@ func (s Share) String() string {
 // a fault that can be survived. Look-alikes, mirrors, controls and hopeless instances are neither.
 func IsClean(r *report.Row) bool { return r.Role == condition.RoleClean && r.Condition == "" }
 
-// IsFault: see [IsClean].
+// IsFault chooses the others: see [IsClean].
 func IsFault(r *report.Row) bool {
 	return r.Strike != nil && r.Role == condition.RoleFault && r.Strike.Variant == fault.VariantFault
 }
