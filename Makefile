@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race spider lint format fuzz bench docs release ci clean
+.PHONY: help build demo test race spider lint format fuzz bench docs clients release ci clean
 
 FUZZTIME ?= 30s
 VERSION ?= snapshot
@@ -44,6 +44,9 @@ bench: ## run the benchmarks; SEATRIAL_SHARED=DIR adds those on the corpora
 
 docs: ## run the commands of the documentation and write their output into the pages
 	go test ./docs -rewrite
+
+clients: ## try MCP clients on a served suite, and compare with docs/clients.md; needs Python and npm
+	ci/clients/run.py
 
 release: ## build the release archives into dist, as VERSION (snapshot)
 	ci/release.sh $(VERSION)

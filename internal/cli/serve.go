@@ -252,7 +252,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	})
 	if o.mcp != "" && played < 0 {
 		return diag.Usagef("the suite has no instance %q", o.instance).
-			WithHint("seatrial serve SUITE --list-aliases lists them")
+			WithHint("seatrial serve SUITE --list-aliases lists them, under the same --alias-key")
 	}
 	store, err := a.serveStore(ctx, o, s.Manifest.Digest)
 	if err != nil {
