@@ -23,6 +23,7 @@ import (
 // writerOptions are the flags of `build` for a writer.
 type writerOptions struct {
 	spec    string // PROVIDER/NAME
+	reader  string // the same
 	written string // file of earlier texts
 	baseURL string
 	record  string
@@ -37,6 +38,9 @@ func (o *writerOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.spec, "writer", "",
 		"model as PROVIDER/NAME that improves names and descriptions of the rest style and rewords requests under "+
 			"paraphrase, drop-detail and clarify; its texts are checked and kept in the suite")
+	f.StringVar(&o.reader, "reader", "",
+		"model as PROVIDER/NAME that reads the requests that the writer words and says what they mean; by default the "+
+			"writer in a new conversation")
 	f.StringVar(&o.embeddings, "embeddings", "",
 		"model as openai/NAME, or the address of a /v1/embeddings endpoint, to compare tools and reworded requests by "+
 			"meaning")
@@ -79,6 +83,9 @@ func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() err
 	if o.embeddingsURL != "" && o.embeddings == "" {
 		return done, diag.Usagef("--embeddings-url is for embeddings").WithHint("--embeddings openai/NAME")
 	}
+	if o.spec == "" && o.reader != "" {
+		return done, diag.Usagef("--reader is for a writer").WithHint("--writer PROVIDER/NAME")
+	}
 	if o.spec == "" && o.written != "" || o.spec == "" && o.embeddings == "" && (o.record != "" || o.replay != "") {
 		return done, diag.Usagef("--written, --record and --replay are for a writer").WithHint("--writer PROVIDER/NAME")
 	}
@@ -108,6 +115,12 @@ func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() err
 		return done, err
 	}
 	b.Writer, b.WriterName = writer{client}, o.spec
+	if o.reader != "" {
+		if client, err = providers.Open(o.reader, model.Rates{}); err != nil {
+			return done, err
+		}
+		b.Reader, b.ReaderName = writer{client}, o.reader
+	}
 	return done, nil
 }
 

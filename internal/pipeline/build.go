@@ -67,10 +67,14 @@ type Options struct {
 	MaxMemory          int64         // bytes; a build that uses more ends; 0 is no limit
 	// improves the texts of the rest style's endpoints, and words changed requests; nil for none
 	Writer          rest.Writer
-	WriterName      string             // PROVIDER/NAME, for the record
-	Written         []rest.Written     // what a writer wrote before: it is not asked again
-	WrittenRequests []request.Written  // the same, of requests
-	Vectors         *embedding.Vectors // compares texts by meaning; nil compares them by their words
+	WriterName      string            // PROVIDER/NAME, for the record
+	Written         []rest.Written    // what a writer wrote before: it is not asked again
+	WrittenRequests []request.Written // the same, of requests
+	// Reader says what the texts of requests mean, by the name ReaderName; nil has the writer read, in a new
+	// conversation.
+	Reader     rest.Writer
+	ReaderName string
+	Vectors    *embedding.Vectors // compares texts by meaning; nil compares them by their words
 	// file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
 	Verdicts string
 	Workers  int

@@ -58,7 +58,8 @@ func (b *builder) putUnder(
 		in.Vectors, in.Embed = b.opts.Vectors, b.embed
 	}
 	if b.opts.Writer != nil {
-		in.Scribe = instances.NewScribe(b.opts.WriterName, b.opts.WrittenRequests, b.opts.Writer, b.opts.Vectors)
+		in.Scribe = instances.NewScribe(b.opts.WriterName, b.opts.WrittenRequests, b.opts.Writer, b.opts.reader(),
+			b.opts.Vectors)
 	}
 	b.done.pass = "certify"
 	counts, err := instances.Make(ctx, in)
@@ -71,6 +72,14 @@ func (b *builder) putUnder(
 		}
 	}
 	return counts, addWritten(s, in.Scribe)
+}
+
+// reader returns the reader of what a writer writes.
+func (o *Options) reader() instances.Reader {
+	if o.Reader == nil {
+		return instances.Reader{Name: o.WriterName, Model: o.Writer}
+	}
+	return instances.Reader{Name: o.ReaderName, Model: o.Reader}
 }
 
 // addWritten adds what a writer wrote of requests to the suite.

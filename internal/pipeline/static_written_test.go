@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
@@ -27,6 +28,9 @@ var (
 )
 
 func (s *scribbler) Write(_ context.Context, prompt string) (string, error) {
+	if reply, reads := modeltest.Read(prompt); reads {
+		return reply, nil
+	}
 	s.mu.Lock()
 	s.asked++
 	s.mu.Unlock()

@@ -28,6 +28,9 @@ type scripted struct {
 }
 
 func (s *scripted) Write(_ context.Context, prompt string) (string, error) {
+	if reply, reads := modeltest.Read(prompt); reads {
+		return reply, nil
+	}
 	s.asked.Add(1)
 	asked, _, _ := strings.Cut(prompt, "\nYour last text was refused")
 	at := strings.LastIndex(asked, "The request:\n")
@@ -346,6 +349,13 @@ func TestWrittenDrift(t *testing.T) {
 			"there is no vector"},
 		{"a lie", func(s *suite.Suite) { change(s, at(s, `"drop-detail"`), "Be so kind", "Be so kind in 1987") },
 			"it is not known what the writer wrote"},
+		{"another reading", func(s *suite.Suite) { change(s, at(s, `"paraphrase"`), `{\"request\":`, `{\"request\":9`) },
+			"it is not known what the writer wrote"},
+		{"no reading", func(s *suite.Suite) {
+			i := at(s, `"drop-detail"`)
+			line, _, _ := strings.Cut(string(*s.Written[i]), `,"reader":`)
+			change(s, i, string(*s.Written[i]), line+"}")
+		}, "it is not known what the writer wrote"},
 		{"a line less", func(s *suite.Suite) { s.Written = s.Written[1:] }, "it is not known what the writer wrote"},
 		{"a line twice", func(s *suite.Suite) { s.Written = append(s.Written, s.Written[0]) },
 			"is not what they are worded by"},

@@ -31,6 +31,7 @@ const (
 type Scribe struct {
 	name    string
 	writer  rest.Writer // nil: missing texts stay missing
+	reader  Reader
 	vectors *embedding.Vectors
 
 	mu      sync.Mutex
@@ -41,10 +42,18 @@ type Scribe struct {
 	judging sync.Mutex // pages of one task share its analysis
 }
 
-// NewScribe returns a scribe with a writer's name, the earlier texts, and the writer, nil to ask for nothing. If
-// there are vectors, a text must be near the request that it words, and nearer than to any other.
-func NewScribe(name string, before []request.Written, writer rest.Writer, vectors *embedding.Vectors) *Scribe {
-	s := &Scribe{name: name, writer: writer, vectors: vectors, known: map[string]request.Written{},
+// Reader is a model that says what a text means; see [request.Page.Reading].
+type Reader struct {
+	Name  string
+	Model rest.Writer // nil: what was not read stays unread
+}
+
+// NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, and a reader of
+// what it writes. If there are vectors, a text must be near the request that it words, and nearer than to any other.
+func NewScribe(
+	name string, before []request.Written, writer rest.Writer, reader Reader, vectors *embedding.Vectors,
+) *Scribe {
+	s := &Scribe{name: name, writer: writer, reader: reader, vectors: vectors, known: map[string]request.Written{},
 		settled: map[string]request.Written{}}
 	for _, w := range before {
 		if w.Writer == name {
@@ -104,11 +113,10 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		if !w.Accepted {
 			return &w, nil
 		}
-		complaint, err := s.complaint(ctx, p, w.Text)
-		if err != nil {
+		if err := s.judge(ctx, p, &w, w.Text); err != nil {
 			return nil, err
 		}
-		if complaint == "" {
+		if w.Complaint == "" {
 			return &w, nil
 		}
 	}
@@ -123,7 +131,8 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		}
 		w.Attempts++
 		text = strings.TrimSpace(text)
-		if w.Complaint, err = s.complaint(ctx, p, text); err != nil {
+		w.Reader, w.Read = "", ""
+		if err := s.judge(ctx, p, w, text); err != nil {
 			return nil, err
 		}
 		if w.Complaint == "" {
@@ -134,31 +143,64 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 	return w, nil
 }
 
-// complaint checks a text, and last its meaning.
-func (s *Scribe) complaint(ctx context.Context, p *page, text string) (string, error) {
-	if complaint := s.judge(p, text); complaint != "" || s.vectors == nil {
-		return complaint, nil
+// judge notes what is wrong with a text: with its words, by what a reader finds in it, and last by vectors.
+func (s *Scribe) judge(ctx context.Context, p *page, w *request.Written, text string) error {
+	if w.Complaint = s.complaint(p, text); w.Complaint != "" {
+		return nil
 	}
+	if err := s.read(ctx, p, w, text); err != nil || w.Complaint != "" || s.vectors == nil {
+		return err
+	}
+	near, err := s.near(ctx, p, text)
+	if err == nil && !near {
+		w.Complaint = request.ComplainFar
+	}
+	return err
+}
+
+// read has a reader say what a text means. A reply that is known is judged again.
+func (s *Scribe) read(ctx context.Context, p *page, w *request.Written, text string) error {
+	asked := p.Reading(text)
+	if asked == nil {
+		return nil
+	}
+	if w.Read == "" {
+		if s.reader.Model == nil {
+			w.Complaint = request.ComplainNoReader
+			return nil
+		}
+		reply, err := s.reader.Model.Write(ctx, asked.Prompt)
+		if err != nil {
+			return err
+		}
+		w.Reader, w.Read = s.reader.Name, strings.TrimSpace(reply)
+	}
+	w.Complaint = asked.Complaint(w.Read)
+	return nil
+}
+
+// near reports whether a text means what its request means, by their vectors.
+func (s *Scribe) near(ctx context.Context, p *page, text string) (bool, error) {
 	texts := append([]string{text, p.Own}, p.others...)
 	vectors := make([]embedding.Vector, len(texts))
 	for i := range texts { // one by one: which of them are cached depends on timing
 		list, err := s.vectors.Of(ctx, texts[i])
 		if err != nil {
-			return "", err
+			return false, err
 		}
 		vectors[i] = list[0]
 	}
 	near := embedding.Cosine(vectors[0], vectors[1])
 	if near < leastNear || slices.ContainsFunc(vectors[2:],
 		func(v embedding.Vector) bool { return embedding.Cosine(vectors[0], v) >= near }) {
-		return request.ComplainFar, nil
+		return false, nil
 	}
 	s.vectors.Keep(texts...)
-	return "", nil
+	return true, nil
 }
 
-// judge checks the words of a text, one text at a time, which costs little compared with writing it.
-func (s *Scribe) judge(p *page, text string) string {
+// complaint checks the words of a text, one text at a time, which costs little compared with writing it.
+func (s *Scribe) complaint(p *page, text string) string {
 	s.judging.Lock()
 	defer s.judging.Unlock()
 	return p.Complaint(text)
@@ -229,13 +271,8 @@ func (m *requestWorker) page(ctx context.Context, t *request.Task, asked conditi
 		if made == nil {
 			return nil, nil
 		}
-		p := &page{Page: made, condition: condition.NameParaphrase}
-		for _, other := range m.requests {
-			if other.sql != t.Query.Source && other.question != made.Own && !slices.Contains(p.others, other.question) {
-				p.others = append(p.others, other.question)
-			}
-		}
-		return p, nil
+		made.Others = m.otherRequests(t)
+		return &page{Page: made, condition: condition.NameParaphrase, others: made.Others}, nil
 	case condition.NameDropDetail, condition.NameClarify:
 		d, err := m.droppedOf(ctx, t)
 		if err != nil || d.reason != "" {
@@ -256,5 +293,17 @@ func (m *requestWorker) pageOf(ctx context.Context, t *request.Task, d *dropped)
 	if made == nil {
 		return nil, nil
 	}
+	made.Others = m.otherRequests(t)
 	return &page{Page: made, condition: condition.NameDropDetail}, nil
+}
+
+// otherRequests lists the requests of the database with other queries.
+func (m *requestWorker) otherRequests(t *request.Task) []string {
+	var list []string
+	for _, other := range m.requests {
+		if other.sql != t.Query.Source && other.question != t.Question() && !slices.Contains(list, other.question) {
+			list = append(list, other.question)
+		}
+	}
+	return list
 }

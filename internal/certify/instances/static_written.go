@@ -81,6 +81,7 @@ func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*stat
 	switch asked.Name {
 	case condition.NameParaphrase:
 		if made := request.SpokenParaphrase(m.spoken(task)); made != nil {
+			made.Others = m.otherRequests(task)
 			p.own = &page{Page: made, condition: asked.Name}
 		}
 	case condition.NameDropDetail:
@@ -89,6 +90,7 @@ func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*stat
 			return p, nil
 		}
 		if made := left.made.WrittenMissing(left.value); made != nil {
+			made.Others = m.otherRequests(task)
 			p.own = &page{Page: made, condition: asked.Name}
 		}
 	case condition.NameRelatedTools:
@@ -109,6 +111,24 @@ func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*stat
 		}
 	}
 	return p, nil
+}
+
+// mostOthers bounds how many requests of a corpus a text is compared with.
+const mostOthers = 200
+
+// otherRequests lists requests of the same corpus, in the order of the suite, those after the task first.
+func (m *staticMaker) otherRequests(tk *task.Task) []string {
+	at := slices.Index(m.Suite.Tasks, tk)
+	var list []string
+	for _, other := range slices.Concat(m.Suite.Tasks[at+1:], m.Suite.Tasks[:at]) {
+		if len(list) == mostOthers {
+			break
+		}
+		if other.Corpus == tk.Corpus && other.Question() != tk.Question() && !slices.Contains(list, other.Question()) {
+			list = append(list, other.Question())
+		}
+	}
+	return list
 }
 
 // specification writes a tool as agents see it.

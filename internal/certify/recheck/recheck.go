@@ -271,7 +271,7 @@ func (v *verifier) readTexts() {
 				v.written = append(v.written, w)
 			}
 		}
-		v.scribe = instances.NewScribe(name, v.written, nil, v.vectors)
+		v.scribe = instances.NewScribe(name, v.written, nil, instances.Reader{}, v.vectors)
 	}
 }
 

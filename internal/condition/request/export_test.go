@@ -23,3 +23,11 @@ func (v *Value) PlainMissing(at int) (turn, reason string) {
 	}
 	return plain(made.texts[at]), ""
 }
+
+// WithoutLastClause is what a reader's question offers beside the request.
+func WithoutLastClause(s string) string { return withoutLastClause(s) }
+
+// IsDeliberate reports whether a complaint is about a text that must be refused although people wrote it for the SQL.
+func IsDeliberate(complaint string) bool {
+	return complaint == complainValue || complaint == complainSettles
+}

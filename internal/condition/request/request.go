@@ -82,6 +82,14 @@ func (t *Task) question() int {
 	return -1
 }
 
+// Question is the last message of the user, "" if there is none.
+func (t *Task) Question() string {
+	if at := t.question(); at >= 0 {
+		return t.Messages[at].Content
+	}
+	return ""
+}
+
 // with returns the task with other messages and evidence.
 func (t *Task) with(texts []string) *Task {
 	changed := *t

@@ -24,6 +24,8 @@ type Written struct {
 	Accepted  bool   `json:"accepted"` // otherwise what rules made stays
 	Text      string `json:"text,omitempty"`
 	Complaint string `json:"complaint,omitempty"` // why the last text was refused
+	Reader    string `json:"reader,omitempty"`    // who said what the text means
+	Read      string `json:"read,omitempty"`      // the reader's reply
 }
 
 // ReadWritten reads a line of what was written. It says whether the line is about a request: others are about tools,
@@ -45,7 +47,7 @@ func ReadWritten(line []byte) (w Written, ofRequest bool, err error) {
 }
 
 // LeastWritten is how much what a writer wrote has to differ from the request that it says in other words, by [Unlike].
-const LeastWritten = 0.3
+const LeastWritten = 0.2
 
 // Complaints about a text. None quotes it, and none depends on a value that was left out.
 const (
@@ -58,6 +60,11 @@ const (
 	complainSettles  = "it settles what the request leaves open: a column, an order, or whether repeated rows count"
 	complainTold     = "it tells something that has to stay open"
 	complainOpen     = "it does not say once, word by word, what leaves the detail open"
+	complainWords    = "it has hardly a word of the request"
+	complainMeaning  = "a reader does not find in it what the request asks for, with all of its values"
+	complainUnread   = "its reader's reply is not the JSON object that was asked for"
+	// ComplainNoReader is the complaint about a text that no reader read.
+	ComplainNoReader = "no reader says what it means"
 	// ComplainFar is the complaint about a text that does not mean what the request means, by those who compare meanings.
 	ComplainFar = "it does not stay near enough to what the request means"
 )
@@ -67,8 +74,13 @@ type Page struct {
 	Message int    // of the task, whose text is to be written
 	Own     string // what it reads without the writer
 	Key     string
+	Others  []string // other requests, which a text must not mean
 	prompt  string
 	judge   func(text string) string
+
+	meant bool              // the text has to mean what Own means: see [Page.Reading]
+	kept  []string          // values that it states
+	tells func(string) bool // reports whether a value is the one that was left out; nil if none was
 }
 
 // Prompt asks the writer, and tells it why its last text was refused, "" for the first.
@@ -85,7 +97,10 @@ func (p *Page) Complaint(text string) string {
 		strings.IndexFunc(text, unicode.IsControl) >= 0 {
 		return complainLine
 	}
-	return p.judge(text)
+	if complaint := p.judge(text); complaint != "" || !p.meant {
+		return complaint
+	}
+	return p.strays(text)
 }
 
 // paraphraseInstructions stand before a request.
@@ -121,7 +136,7 @@ func WrittenParaphrase(t *Task) *Page {
 	}
 	prompt += "\nThe request:\n" + own + "\n"
 	return &Page{
-		Message: at, Own: own, Key: task.Hash(0, "written", "paraphrase", prompt), prompt: prompt,
+		Message: at, Own: own, Key: task.Hash(0, "written", "paraphrase", prompt), prompt: prompt, meant: true, kept: stay,
 		judge: func(text string) string {
 			if slices.ContainsFunc(stay, func(form string) bool { return !stands(text, form) }) {
 				return complainValue
@@ -207,8 +222,9 @@ func (d *Dropped) written(t *Task, at int, forms []string, tells func(said strin
 	}
 	prompt := fmt.Sprintf(droppedInstructions, d.Phrase, d.Phrase, own)
 	return &Page{
-		Message: at, Own: own, prompt: prompt,
-		Key: task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...),
+		Message: at, Own: own, prompt: prompt, meant: true, kept: stay,
+		tells: func(value string) bool { return tells(value) == complainTold },
+		Key:   task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...),
 		judge: func(said string) string {
 			_, _, once := d.place(said)
 			switch {

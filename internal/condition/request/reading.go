@@ -1,0 +1,201 @@
+package request
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// Bounds of what a text has to share with its request before a reader is asked.
+const (
+	leastCovered = 0.25 // of the request's content words outside of values, and one at least
+	nearlyOther  = 0.85 // from here on a text is like another request
+	mostNearer   = 0.3  // by which it may then be more like it than like its own
+	neighbours   = 4    // other requests that a reader chooses from
+	longestRead  = 20   // letters around a value that a reader may copy with it
+)
+
+// readingInstructions precede a text and the requests that it may mean.
+const readingInstructions = `Read the text between the two lines of dashes. Below it are numbered requests. At most one of them asks for exactly what
+the text asks for: the same things, under the same conditions, with the same values, the same details left open, and the
+same order and number of results. Reply with one JSON object and nothing else: {"request": N, "values": [...]}, where N is
+the number of that request, or 0 if none of them asks for the same, and values are the names, numbers and dates that the
+text states, each as the text writes it.
+
+-----
+%s
+-----
+
+%s`
+
+// Reading asks a reader what a text means. The reader is not told which request it should mean.
+type Reading struct {
+	Prompt string
+	right  int // the number of the request
+	page   *Page
+}
+
+// Reading returns the question for a reader about a text, nil if the page needs none. The reader chooses among the
+// request, requests that differ from it in one clause or one value, and the most similar other requests.
+func (p *Page) Reading(said string) *Reading {
+	if !p.meant {
+		return nil
+	}
+	list := []string{p.Own}
+	add := func(s string) {
+		if s != "" && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	add(withoutLastClause(p.Own))
+	add(withOtherValue(p.Own))
+	others := slices.Clone(p.Others)
+	own := contentSet(p.Own)
+	slices.SortStableFunc(others, func(a, b string) int {
+		return cmp.Or(cmp.Compare(alikeness(own, contentSet(b)), alikeness(own, contentSet(a))), strings.Compare(a, b))
+	})
+	for _, s := range others[:min(len(others), neighbours)] {
+		add(s)
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		return strings.Compare(task.Hash(0, "reading", p.Key, a), task.Hash(0, "reading", p.Key, b))
+	})
+	var b strings.Builder
+	for i, s := range list {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, strings.Join(strings.Fields(s), " "))
+	}
+	return &Reading{
+		Prompt: fmt.Sprintf(readingInstructions, said, b.String()), right: slices.Index(list, p.Own) + 1, page: p,
+	}
+}
+
+// Complaint says what is wrong with a text by what its reader replied, "" for nothing: the reader has to find the
+// request, and to state every value that stays and none that was left out.
+func (r *Reading) Complaint(reply string) string {
+	var read struct {
+		Request int   `json:"request"`
+		Values  []any `json:"values"`
+	}
+	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}')
+	if from < 0 || to < from || json.Unmarshal([]byte(reply[from:to+1]), &read) != nil {
+		return complainUnread
+	}
+	if read.Request != r.right {
+		return complainMeaning
+	}
+	var values []string
+	for _, v := range read.Values {
+		values = append(values, fmt.Sprint(v))
+	}
+	for _, form := range r.page.kept {
+		if !slices.ContainsFunc(values, func(v string) bool {
+			return len(v) <= len(form)+longestRead && (stands(v, form) || strings.EqualFold(v, form) || sameAmount(v, form))
+		}) {
+			return complainMeaning
+		}
+	}
+	if r.page.tells != nil && slices.ContainsFunc(values, r.page.tells) {
+		return complainTold
+	}
+	return ""
+}
+
+// sameAmount reports whether two texts are the same number.
+func sameAmount(a, b string) bool {
+	return slices.ContainsFunc(english.Amounts(a), func(x english.Numeral) bool {
+		return slices.ContainsFunc(english.Amounts(b), func(y english.Numeral) bool {
+			return slices.ContainsFunc(x.Readings, y.Means)
+		})
+	})
+}
+
+// strays complains about a text that shares too few words with its request, or more with another one.
+func (p *Page) strays(said string) string {
+	own, text, values := contentSet(p.Own), contentSet(said), contentSet(strings.Join(p.kept, " "))
+	covered, all := 0, 0
+	for w := range own {
+		if values[w] {
+			continue
+		}
+		if all++; text[w] {
+			covered++
+		}
+	}
+	if all > 1 && float64(covered) < max(1, leastCovered*float64(all)) {
+		return complainWords
+	}
+	near := alikeness(own, text)
+	if slices.ContainsFunc(p.Others, func(other string) bool {
+		alike := alikeness(contentSet(other), text)
+		return strings.Contains(plainForm(said), plainForm(other)) && !strings.Contains(plainForm(p.Own), plainForm(other)) ||
+			alike > nearlyOther && alike > near+mostNearer
+	}) {
+		return complainMeaning
+	}
+	return ""
+}
+
+// contentSet is the words of a text that say what it is about.
+func contentSet(s string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range english.Words(s) {
+		if !english.FunctionWords[w.Folded] {
+			set[english.Root(w.Folded)] = true
+		}
+	}
+	return set
+}
+
+// alikeness is twice the number of shared words over the number of words of both sets.
+func alikeness(a, b map[string]bool) float64 {
+	shared := 0
+	for w := range a {
+		if b[w] {
+			shared++
+		}
+	}
+	return 2 * float64(shared) / float64(max(len(a)+len(b), 1))
+}
+
+// clauseStarts begin clauses that a request can lose.
+var clauseStarts = regexp.MustCompile(`(?i)(?:, | )(?:and|or|but|with|without|whose|that|which|who|where|when|from|in|of|for|by|` +
+	`than|at|on|before|after|between|sorted|ordered|excluding|including) `)
+
+// withoutLastClause leaves out the last clause of the first sentence, "" if nothing would remain.
+func withoutLastClause(s string) string {
+	end := strings.IndexAny(s, ".?!")
+	for end > 0 && end+1 < len(s) && s[end+1] != ' ' {
+		next := strings.IndexAny(s[end+1:], ".?!")
+		if next < 0 {
+			end = -1
+			break
+		}
+		end += next + 1
+	}
+	if end < 0 {
+		end = len(s)
+	}
+	all := clauseStarts.FindAllStringIndex(s[:end], -1)
+	for i := len(all) - 1; i >= 0; i-- {
+		if words := len(strings.Fields(s[:all[i][0]])); words >= 3 {
+			return s[:all[i][0]] + s[end:]
+		}
+	}
+	return ""
+}
+
+// withOtherValue changes the first number, "" if there is none.
+func withOtherValue(s string) string {
+	for _, n := range english.Amounts(s) {
+		if n.Digits && len(n.Readings) > 0 {
+			return s[:n.Start] + text(n.Readings[0]+1) + s[n.End:]
+		}
+	}
+	return ""
+}

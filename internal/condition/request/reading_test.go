@@ -1,0 +1,175 @@
+package request_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// judged is what is wrong with a text by its words and by a reader who compares words.
+func judged(t *testing.T, p *request.Page, text string) string {
+	t.Helper()
+	if complaint := p.Complaint(text); complaint != "" {
+		return complaint
+	}
+	asked := p.Reading(text)
+	reply, reads := modeltest.Read(asked.Prompt)
+	if !reads {
+		t.Fatalf("the reader is not asked: %s", asked.Prompt)
+	}
+	return asked.Complaint(reply)
+}
+
+const courtesy = "Could you please look into the following for me whenever you find the time: "
+
+// wrongTexts lists texts that do not mean a request, by kind.
+func wrongTexts(own, value, otherValue string, others []string) map[string]string {
+	wrong := map[string]string{
+		"yes":    "Yes",
+		"filler": "Well then, as everybody around here knows very well, there is " + value + " and that is all of it.",
+		"clause": courtesy + request.WithoutLastClause(own),
+	}
+	if len(others) > 0 {
+		wrong["another request"] = others[0]
+		wrong["another request, politely"] = courtesy + others[len(others)/2]
+	}
+	if strings.Contains(own, value) && value != "" {
+		wrong["another value"] = courtesy + strings.ReplaceAll(own, value, otherValue)
+		wrong["no value"] = courtesy + strings.ReplaceAll(own, value, "something")
+	}
+	return wrong
+}
+
+// TestWrongTexts has writers who write what a request does not mean: of their texts at most one in a hundred is taken.
+// What says the same is taken: the request with a courtesy, and, where the corpus of Spider is at hand, the other
+// question that people wrote for the same SQL, as far as it keeps the values and what is open.
+func TestWrongTexts(t *testing.T) {
+	taken, all := map[string]int{}, map[string]int{}
+	refused, right := map[string]int{}, 0
+	var total, passed int
+	for name, list := range corpora(t) {
+		if name == "bird" {
+			continue
+		}
+		for i, e := range list {
+			if name != "demo" && i%5 > 0 {
+				continue
+			}
+			var others, same []string
+			for _, o := range list {
+				switch q := o.task.Messages[0].Content; {
+				case o.task.Query.Schema != e.task.Query.Schema || q == e.task.Messages[0].Content:
+				case o.task.Query.Source != e.task.Query.Source:
+					others = append(others, q)
+				default:
+					same = append(same, strings.Join(strings.Fields(q), " "))
+				}
+			}
+			for kind, page := range pagesOf(e, others) {
+				own, value := page.Own, ""
+				for _, v := range request.Values(e.task) {
+					if s := fmt.Sprint(v.Value); strings.Contains(own, s) && len(s) > 1 {
+						value = s
+					}
+				}
+				for what, text := range wrongTexts(own, value, "Atlantis", others) {
+					if text == "" || text == courtesy || i%3 > 0 && what == "yes" {
+						continue
+					}
+					total++
+					if all[kind+what]++; judged(t, page, text) == "" {
+						passed++
+						if taken[kind+what]++; taken[kind+what] < 4 {
+							t.Logf("taken (%s, %s): %q for %q", kind, what, text, own)
+						}
+					}
+				}
+				right++
+				if c := judged(t, page, courtesy+own); c != "" {
+					if refused[c]++; refused[c] < 5 {
+						t.Logf("refused, %s: %q", c, own)
+					}
+				}
+				if kind != "paraphrase" {
+					continue
+				}
+				for _, text := range same {
+					complaint := page.Complaint(text)
+					if request.IsDeliberate(complaint) {
+						continue // it lacks a value, or settles something
+					}
+					if right++; complaint != "" {
+						if refused[complaint]++; refused[complaint] < 9 {
+							t.Logf("refused, %s: %q for %q", complaint, text, own)
+						}
+					}
+				}
+			}
+		}
+	}
+	bad := 0
+	for _, n := range refused {
+		bad += n
+	}
+	t.Logf("of %d wrong texts %d are taken (%v of %v); of %d right ones %d are refused: %v", total, passed, taken, all, right,
+		bad, refused)
+	if total < 300 || passed*100 > total {
+		t.Errorf("of %d wrong texts %d are taken", total, passed)
+	}
+	if right < 300 || bad*20 > right {
+		t.Errorf("of %d right texts %d are refused: %v", right, bad, refused)
+	}
+}
+
+// pagesOf returns the pages of a request under both conditions.
+func pagesOf(e example, others []string) map[string]*request.Page {
+	pages := map[string]*request.Page{}
+	if p := request.WrittenParaphrase(e.task); p != nil {
+		pages["paraphrase"] = p
+	}
+	for _, v := range request.Values(e.task) {
+		if d, reason := v.Drop(); reason == "" {
+			if p := d.WrittenDrop(e.task, []request.Told{{Value: v, Form: d.Form}}, []task.Value{"Atlantis"}); p != nil {
+				pages["drop-detail"] = p
+			}
+			break
+		}
+	}
+	for _, p := range pages {
+		p.Others = others
+	}
+	return pages
+}
+
+// TestReading reads replies: only the right number with all values passes.
+func TestReading(t *testing.T) {
+	p := request.WrittenParaphrase(ask(t, "Which ships built after 1990 sail under the flag of Malta?", "",
+		"SELECT name FROM ship WHERE built > 1990 AND flag = 'Malta'"))
+	p.Others = []string{"Which ships are there?", "How old is the captain?"}
+	r := p.Reading("Name the ships with the flag of Malta that were built after 1990.")
+	right := 0
+	for n := range 8 {
+		if r.Complaint(fmt.Sprintf(`So: {"request": %d, "values": ["Malta", 1990]}.`, n)) == "" {
+			right++
+		}
+	}
+	if right != 1 {
+		t.Errorf("%d numbers are right", right)
+	}
+	for _, reply := range []string{"", "Yes", "{}", "{", "}{", `{"request": "one"}`, `[1]`} {
+		if r.Complaint(reply) == "" {
+			t.Errorf("%q is taken", reply)
+		}
+	}
+	for n := range 8 {
+		for _, values := range []string{`[]`, `["Malta"]`, `["1990"]`, `["Malta, built after 1990 or so, and what else there is"]`} {
+			if r.Complaint(fmt.Sprintf(`{"request": %d, "values": %s}`, n, values)) == "" {
+				t.Errorf("the values %s are all", values)
+			}
+		}
+	}
+}
