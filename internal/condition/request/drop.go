@@ -729,9 +729,7 @@ func (p *place) nounOf(n *naming) (start int, noun string, ok bool) {
 
 // persons are what people are called in general, in front of their names.
 var persons = english.Set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member",
-	"player",
-	"singer", "driver",
-	"actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
+	"player", "singer", "driver", "actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
 
 // personNamed finds what stands in front of somebody's name: the high school student Kyle.
 func (p *place) personNamed(n *naming) (start int, noun string, ok bool) {
@@ -778,10 +776,8 @@ func (p *place) nameOfTheirs() (end int, noun string, ok bool) {
 }
 
 // quantifiers stand where no article can.
-var quantifiers = english.Set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another",
-	"many",
-	"only", "my", "our",
-	"your", "their", "his", "her", "its")
+var quantifiers = english.Set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those",
+	"another", "many", "only", "my", "our", "your", "their", "his", "her", "its")
 
 // noun leaves out a value that is said as a noun or beside one.
 //
@@ -968,11 +964,10 @@ func plainPlural(w string) bool {
 
 // verbs look like plurals of nouns.
 var verbs = english.Set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs",
-	"holds",
-	"stands", "starts", "contains",
-	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps",
-	"does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",
-	"eats", "wins", "acts", "this", "less", "plus", "whose", "news", "gone", "hits", "adds", "asks", "puts", "ends")
+	"holds", "stands", "starts", "contains", "likes", "earns", "comes", "stays", "shows", "appears", "charges", "always",
+	"contains", "includes", "grows", "keeps", "does", "gives", "produces", "owns", "uses", "goes", "gets", "runs",
+	"pays", "sits", "lies", "says", "sees", "eats", "wins", "acts", "this", "less", "plus", "whose", "news", "gone",
+	"hits", "adds", "asks", "puts", "ends")
 
 // knownNoun reports whether a word is a noun of the schema.
 func (p *place) knownNoun(w string) bool {

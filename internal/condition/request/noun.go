@@ -47,17 +47,13 @@ var besideAll = []string{
 
 // unitWords are units behind the name of a measure: height cm.
 var unitWords = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min",
-	"minutes",
-	"sec", "seconds",
-	"hours", "days", "h", "c", "f", "pct", "percent", "percentage", "metres", "meters", "kilometres", "tonnes", "millions",
-	"euros", "dollars",
-	"kilograms", "centimetres", "grams", "t", "mw", "kw")
+	"minutes", "sec", "seconds", "hours", "days", "h", "c", "f", "pct", "percent", "percentage", "metres", "meters",
+	"kilometres", "tonnes", "millions", "euros", "dollars", "kilograms", "centimetres", "grams", "t", "mw", "kw")
 
 // keptNames are what a kind of name is told by: a certain first name, where a certain department name is a department.
 var keptNames = english.Set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short",
-	"long",
-	"official", "scientific",
-	"family", "english", "brand", "file", "display", "former", "maiden", "other", "second")
+	"long", "official", "scientific", "family", "english", "brand", "file", "display", "former", "maiden", "other",
+	"second")
 
 // participle reports whether a word says what was done to a thing: received, built.
 func participle(w string) bool {

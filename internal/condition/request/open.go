@@ -109,10 +109,10 @@ func (o *opening) listed() bool {
 
 // ours are nouns of which a person has one or several.
 var ours = english.Set("region", "country", "city", "town", "state", "county", "district", "department", "company",
-	"team", "club", "school", "college", "university", "airport", "shop", "store", "project", "course", "group", "league",
-	"airline", "branch", "museum", "garden", "ship", "station", "hotel", "customer", "student", "player", "driver",
-	"supplier", "publisher", "product", "album", "set", "category", "genre", "office", "building", "account", "contract",
-	"property", "branch", "stadium", "festival", "library", "restaurant", "race", "event", "location")
+	"team", "club", "school", "college", "university", "airport", "shop", "store", "project", "course", "group",
+	"league", "airline", "branch", "museum", "garden", "ship", "station", "hotel", "customer", "student", "player",
+	"driver", "supplier", "publisher", "product", "album", "set", "category", "genre", "office", "building", "account",
+	"contract", "property", "branch", "stadium", "festival", "library", "restaurant", "race", "event", "location")
 
 // openForm is a wording of a noun that does not say which one is meant. The grammar decides where it fits.
 type openForm struct {

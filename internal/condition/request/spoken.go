@@ -426,9 +426,8 @@ func (v *Value) underName() (*Dropped, *draft) {
 
 // bareWords may stand beside a value that is all that a turn says.
 var bareWords = english.Set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please",
-	"thanks",
-	"thank", "you", "just", "that", "would",
-	"be", "to", "in", "on", "at", "for", "i", "m", "am", "want", "like", "need")
+	"thanks", "thank", "you", "just", "that", "would", "be", "to", "in", "on", "at", "for", "i", "m", "am", "want",
+	"like", "need")
 
 // bare reports whether a turn says the value alone.
 func bare(s string, p *place) bool {

@@ -176,18 +176,13 @@ func guards(list []span, start, end int) bool {
 
 // hinges are words on which the meaning of a request hangs.
 var hinges = english.Set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest",
-	"youngest",
-	"latest", "earliest",
-	"newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second", "third", "ascending", "descending",
-	"average", "mean",
-	"maximum", "minimum", "total", "count", "distinct", "different", "unique", "greater", "smaller", "larger", "higher",
-	"lower", "longer",
-	"shorter", "older", "younger", "later", "earlier", "exactly", "except", "excluding", "including", "unless", "neither",
-	"percent",
-	"percentage", "ratio", "difference", "alphabetical", "alphabetically", "order", "exceeds", "exceed", "below", "above",
-	"fewer", "common",
-	"every", "never", "always", "either", "whether", "without", "within", "missing", "unknown", "bottom", "increasing",
-	"decreasing")
+	"youngest", "latest", "earliest", "newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second",
+	"third", "ascending", "descending", "average", "mean", "maximum", "minimum", "total", "count", "distinct",
+	"different", "unique", "greater", "smaller", "larger", "higher", "lower", "longer", "shorter", "older", "younger",
+	"later", "earlier", "exactly", "except", "excluding", "including", "unless", "neither", "percent", "percentage",
+	"ratio", "difference", "alphabetical", "alphabetically", "order", "exceeds", "exceed", "below", "above", "fewer",
+	"common", "every", "never", "always", "either", "whether", "without", "within", "missing", "unknown", "bottom",
+	"increasing", "decreasing")
 
 // keyRows are the letters as they lie on a keyboard.
 const keyRows = "qwertyuiop asdfghjkl zxcvbnm"

@@ -321,10 +321,8 @@ func (t *Task) namesMore(own, text string) bool {
 
 // negations say that something is not so.
 var negations = english.Set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding",
-	"excludes",
-	"exclude", "lack", "lacks",
-	"lacking", "cannot", "unless", "omit", "omitting", "non", "outside", "missing", "absent", "unknown", "nothing",
-	"nobody")
+	"excludes", "exclude", "lack", "lacks", "lacking", "cannot", "unless", "omit", "omitting", "non", "outside",
+	"missing", "absent", "unknown", "nothing", "nobody")
 
 // denies reports whether a text holds a negation.
 func denies(s string) bool {
