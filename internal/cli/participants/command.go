@@ -1,6 +1,7 @@
 package participants
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -218,6 +219,9 @@ func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment
 	out, err := command.Run(ctx, start)
 	decisions := leave()
 	var notStarted *command.NotStartedError
+	if err == nil && unstarted(out, env) {
+		err = &command.NotStartedError{Path: r.line[0], Err: errors.New(crash(out))}
+	}
 	if errors.As(err, &notStarted) { // no episode can start it
 		r.stop(diag.Usagef("--agent %q: %v", r.name, notStarted).
 			WithHint("is the file a program, and does the interpreter in its first line exist?"))
@@ -256,7 +260,14 @@ func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment
 	return decisions, err
 }
 
-// crash says how a command failed, with the end of its standard error.
+// unstarted reports whether a command ended as shells and env end if the program that they should run does not exist
+// or is none, before it did anything.
+func unstarted(out *command.Outcome, env *environment.Environment) bool {
+	const notExecutable, notFound = 126, 127
+	return (out.Exit == notExecutable || out.Exit == notFound) && out.Signal == "" && len(env.EventsFrom(0)) == 0
+}
+
+// crash says how a command failed, with the first line and the end of its standard error.
 func crash(out *command.Outcome) string {
 	message := fmt.Sprintf("the command ended with status %d", out.Exit)
 	if out.Signal != "" {
@@ -264,7 +275,9 @@ func crash(out *command.Outcome) string {
 	}
 	said, _ := out.Stderr.Bytes()
 	if len(said) > commandLast {
-		said = said[len(said)-commandLast:]
+		first, _, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\n"))
+		first = first[:min(len(first), commandLast)]
+		said = slices.Concat(first, []byte("\n…"), said[len(said)-commandLast:])
 	}
 	if text := strings.TrimSpace(strings.ToValidUTF8(string(said), "\uFFFD")); text != "" {
 		message += ": " + text

@@ -18,8 +18,8 @@ const (
 	ReactionUnfinished  = "unfinished"  // a reaction went through, but the agent did not reach the right result
 	ReactionMisreported = "misreported" // it saw the right result, and its answer differs
 	ReactionCrashed     = "crashed"     // its program failed
-	// ReactionCutOff means that before it reacted its budget ran out, what it wrote could not be read, or its model
-	// refused.
+	// ReactionCutOff means that before it reacted its budget ran out, what it wrote or its answer could not be read, or its
+	// model refused.
 	ReactionCutOff = "cut_off"
 )
 
@@ -401,7 +401,7 @@ func classify(g *Grade, begun bool) string {
 	case r.Acted() || gaveUp && r.Turns > 0:
 		return ReactionNoticed
 	case g.Outcome == OutcomeOutOfBudget, g.Outcome == OutcomeUnread, g.Outcome == OutcomeRefused,
-		g.Outcome == OutcomeSilent && g.Unparsed > 0:
+		g.Outcome == OutcomeSilent && g.Unparsed > 0, g.Cause == CauseTooLong, g.Cause == task.DiffUnreadable:
 		return ReactionCutOff
 	default:
 		return ReactionUnnoticed

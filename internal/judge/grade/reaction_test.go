@@ -56,6 +56,18 @@ func play(words ...[]string) *transcript.Transcript {
 				ended = transcript.EndSilent
 			case "crash":
 				ended = transcript.EndCrashed
+			case "unread":
+				ended = transcript.EndUnread
+			case "refused":
+				ended = transcript.EndRefused
+			case "budget":
+				ended = transcript.EndBudget
+			case "toolong":
+				long := answer(`"$call_1$"`)
+				long.Message = "The result is too long."
+				events, ended = append(events, long), transcript.EndAnswered
+			case "failedcall":
+				events, ended = append(events, answer(`"$call_1$"`)), transcript.EndAnswered
 			default:
 				events = append(events, played1(word)...)
 			}
@@ -364,6 +376,37 @@ func TestReactionProperties(t *testing.T) {
 	for _, class := range append(ReactionClasses(), "", "none") {
 		if seen[class] < 50 {
 			t.Errorf("only %d episodes of the class %q: %v", seen[class], class, seen)
+		}
+	}
+}
+
+// TestEndingsUnderFaults covers the ends of faulted episodes without an answer that could be judged.
+func TestEndingsUnderFaults(t *testing.T) {
+	for word, want := range map[string][3]string{
+		"crash":      {OutcomeCrashed, CauseNoAnswer, ReactionCrashed},
+		"budget":     {OutcomeOutOfBudget, CauseNoAnswer, ReactionCutOff},
+		"unread":     {OutcomeUnread, CauseUnread, ReactionCutOff},
+		"refused":    {OutcomeRefused, CauseRefused, ReactionCutOff},
+		"toolong":    {OutcomeWrong, CauseTooLong, ReactionCutOff},
+		"failedcall": {OutcomeWrong, CauseFailedCall, ReactionUnnoticed},
+	} {
+		call := "whole*"
+		if word == "toolong" {
+			call = "whole!"
+		}
+		tr := play([]string{call}, []string{word})
+		for i := range tr.Events {
+			if tr.Events[i].Kind == transcript.EventCall {
+				tr.Events[i].Label = "call_1"
+			}
+		}
+		g := must(t, taskOf(singers), tr)
+		class := ""
+		if g.Reaction != nil {
+			class = g.Reaction.Class
+		}
+		if got := [3]string{g.Outcome, g.Cause, class}; got != want || !g.Landed {
+			t.Errorf("%s: %v, want %v", word, got, want)
 		}
 	}
 }
