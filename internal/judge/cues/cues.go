@@ -18,6 +18,7 @@ import (
 type Example struct {
 	Text     string
 	Complete bool
+	Group    string // its database
 }
 
 // Of lists the requests of a suite that lack a detail, and the complete ones with which they are paired.
@@ -39,10 +40,39 @@ func Of(s *suite.Suite) ([]Example, error) {
 			for _, m := range messages {
 				b.WriteString(m.Content + "\n")
 			}
-			list = append(list, Example{b.String(), in == p.Complete})
+			list = append(list, Example{b.String(), in == p.Complete, t.Database})
 		}
 	}
 	return list, nil
+}
+
+// Told is the highest balanced accuracy that a classifier reaches: each kind is trained on the requests of every other
+// group and tested on those of the rest, and the other way round. It is NaN if there is only one group.
+func Told(examples []Example) float64 {
+	var groups []string
+	for _, e := range examples {
+		if !slices.Contains(groups, e.Group) {
+			groups = append(groups, e.Group)
+		}
+	}
+	if len(groups) < 2 {
+		return math.NaN()
+	}
+	slices.Sort(groups)
+	var halves [2][]Example
+	for _, e := range examples {
+		half := slices.Index(groups, e.Group) % 2
+		halves[half] = append(halves[half], e)
+	}
+	told := math.NaN()
+	for _, k := range Kinds() {
+		for half := range halves {
+			if score := k.Train(halves[half], false).Balanced(halves[1-half]); math.IsNaN(told) || score > told {
+				told = score
+			}
+		}
+	}
+	return told
 }
 
 var (

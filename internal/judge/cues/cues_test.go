@@ -2,6 +2,7 @@ package cues
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -10,8 +11,14 @@ func TestClassifiers(t *testing.T) {
 	var told, same []Example
 	for i := range 40 {
 		open, whole := fmt.Sprintf("which ship %d of a certain port", i), fmt.Sprintf("which ship %d of the port", i)
-		told = append(told, Example{open, false}, Example{whole, true})
-		same = append(same, Example{whole, false}, Example{whole, true})
+		told = append(told, Example{open, false, fmt.Sprint(i % 4)}, Example{whole, true, fmt.Sprint(i % 4)})
+		same = append(same, Example{whole, false, "a"}, Example{whole, true, fmt.Sprint(i % 3)})
+	}
+	if got := Told(told); got < 0.99 {
+		t.Errorf("a word tells %.2f", got)
+	}
+	if got := Told([]Example{{"a", true, "x"}, {"b", false, "x"}}); !math.IsNaN(got) {
+		t.Errorf("one database tells %.2f", got)
 	}
 	for _, k := range Kinds() {
 		for _, signs := range []bool{false, true} {
