@@ -90,8 +90,9 @@ func openFile(path string) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without the first three together the pager slows down under concurrency.
-	err = c.exec("PRAGMA mmap_size=268435456; PRAGMA cache_size=-64000; PRAGMA temp_store=2")
+	// A mapped file that another process truncates would end this one (SIGBUS): read, it is an error of the query. Without
+	// the cache the pager slows down under concurrency.
+	err = c.exec("PRAGMA mmap_size=0; PRAGMA cache_size=-64000; PRAGMA temp_store=2")
 	if err == nil {
 		err = c.exec("SELECT count(*) FROM sqlite_schema") // shows whether the file is a database
 	}

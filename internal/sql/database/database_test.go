@@ -410,3 +410,24 @@ func BenchmarkGrow(b *testing.B) {
 		}
 	}
 }
+
+// TestTruncatedUnderUse truncates a database while it is open, as another process may: queries fail or return what was
+// read before, and this process lives.
+func TestTruncatedUnderUse(t *testing.T) {
+	path := makeFile(t, `CREATE TABLE small (n INTEGER); INSERT INTO small VALUES (1);
+CREATE TABLE large (n INTEGER, text TEXT);
+WITH RECURSIVE k(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM k WHERE n < 2000)
+INSERT INTO large SELECT n, hex(zeroblob(400)) FROM k;`)
+	w := openWorld(t, path, Options{})
+	if _, err := w.Query(t.Context(), "SELECT n FROM small", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{8192, 4096, 100, 0} {
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := w.Query(t.Context(), "SELECT max(n), max(text) FROM large", nil); err == nil {
+			t.Errorf("a file of %d bytes still has %v", size, r.Rows)
+		}
+	}
+}
