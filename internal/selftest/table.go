@@ -86,7 +86,7 @@ func Text(results []Result) string {
 			}
 		}
 		fmt.Fprintf(&b, "%-13s %s\n%14s%s\n", r.Check.Name, line, "", r.Check.Claim)
-		if r.Figure.Note != "" {
+		if r.Figure.Note != "" && r.Figure.Of > 0 {
 			fmt.Fprintf(&b, "%14s(%s)\n", "", r.Figure.Note)
 		}
 	}
