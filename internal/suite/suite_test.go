@@ -28,7 +28,8 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 		}
 	}
 	tool := func(name, style, database string) *task.Tool {
-		return &task.Tool{Name: name, Style: style, Database: database, Parameters: &task.Schema{Types: []string{"object"}}}
+		return &task.Tool{Name: name, Style: style, Database: database, Parameters: &task.Schema{Types: []string{"object"}},
+			Body: &task.Body{Engine: task.EngineSQLite, Statement: "SELECT 1", Columns: []task.Column{{Name: "one"}}}}
 	}
 	return &Suite{
 		Manifest: Manifest{
