@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,7 +59,7 @@ func standIn(how string, args []string) int {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
 		select {}
 	case "leave", "hang":
-		// A child, and a child of its that leaves the group: both hold the streams, and tell the address where they are.
+		// A child, and a child of it that leaves the group: both have the streams, and connect to the address.
 		for _, child := range []string{"tell", "parent"} {
 			if err := exec.Command(os.Args[0], "stand-in", child, args[0]).Start(); err != nil {
 				return 1
@@ -83,6 +82,20 @@ func standIn(how string, args []string) int {
 	case "tell":
 		tell(args[0], false)
 		select {}
+	case "processes":
+		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			return 1
+		}
+		var seen []string
+		for _, path := range lines {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return 1
+			}
+			seen = append(seen, strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " ")))
+		}
+		fmt.Println(strings.Join(seen, "|"))
 	case "touch":
 		results := map[string]string{}
 		for _, path := range args {
@@ -97,17 +110,17 @@ func standIn(how string, args []string) int {
 	return 0
 }
 
-// tell sends an address the number of this process, and waits for it to hang up if asked to.
+// told is open as long as this process lives.
+var told net.Conn
+
+// tell connects to an address, and waits for a byte from it if asked to.
 func tell(address string, wait bool) {
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		os.Exit(1)
-	}
-	if _, err := fmt.Fprintln(c, os.Getpid()); err != nil {
+	var err error
+	if told, err = net.Dial("tcp", address); err != nil {
 		os.Exit(1)
 	}
 	if wait {
-		_, _ = c.Read(make([]byte, 1))
+		_, _ = told.Read(make([]byte, 1))
 	}
 }
 
@@ -199,34 +212,23 @@ func TestNothingLivesOn(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			ended := make(chan struct{})
-			pids := make(chan int, 3)
+			alive := make(chan net.Conn, 3)
 			go func() {
-				var open []net.Conn
+				defer close(alive)
 				for range 3 {
 					c, err := listener.Accept()
 					if err != nil {
-						break
-					}
-					open = append(open, c)
-					line, err := bufio.NewReader(c).ReadString('\n')
-					if err != nil {
 						t.Error(err)
+						return
 					}
-					pid, err := strconv.Atoi(strings.TrimSpace(line))
-					if err != nil {
-						t.Error(err)
-					}
-					pids <- pid
+					alive <- c
+					defer func() { _, _ = c.Write([]byte{'x'}) }() // it may be dead
 				}
-				close(pids)
 				switch how {
 				case "stop", "stopped keeper", "stopped keeper, hidden":
 					stop()
 				case "ended":
 					close(ended)
-				}
-				for _, c := range open {
-					_ = c.Close()
 				}
 			}()
 			mode := "hang"
@@ -247,16 +249,43 @@ func TestNothingLivesOn(t *testing.T) {
 				t.Errorf("killed: %v", out.Killed)
 			}
 			n := 0
-			for pid := range pids {
+			for c := range alive {
 				n++
-				if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-					t.Errorf("process %d lives on: %v", pid, err)
+				if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+					t.Error(err)
 				}
+				if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("process %d lives on: %v", n, err)
+				}
+				_ = c.Close()
 			}
 			if n != 3 {
 				t.Errorf("%d processes were there", n)
 			}
 		})
+	}
+}
+
+// TestHiddenProcesses checks that a program sees no process but its own and its keeper.
+func TestHiddenProcesses(t *testing.T) {
+	if !command.CanHideProcesses() {
+		t.Skip("this system has no namespaces of processes for this user")
+	}
+	for _, hide := range [][]string{nil, {filepath.Join(t.TempDir(), "nothing")}} {
+		if hide != nil && !command.CanHide() {
+			continue
+		}
+		out := run(t.Context(), t, command.Start{Hide: hide}, "processes")
+		line, _ := out.Stdout.LastLine()
+		seen := strings.Split(line, "|")
+		for _, arguments := range seen {
+			if arguments != "seatrial "+command.KeeperArgument && !strings.HasSuffix(arguments, "stand-in processes") {
+				t.Errorf("the program sees a process with the arguments %q", arguments)
+			}
+		}
+		if len(seen) != 2 {
+			t.Errorf("the program sees %d processes: %q", len(seen), line)
+		}
 	}
 }
 

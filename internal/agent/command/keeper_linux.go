@@ -38,6 +38,8 @@ type charge struct {
 	// starts itself once more for that: what keeps an agent must be out of its reach, and a process reaches those of its
 	// own restriction.
 	Become bool
+	// Private says that the keeper is the first process of its own namespaces, in which it mounts a /proc.
+	Private bool
 }
 
 // status is what a keeper reports.
@@ -61,11 +63,55 @@ type kept struct {
 
 // begin starts a keeper, which starts the program.
 func begin(s *Start, out *Outcome) (*kept, error) {
+	return launch(charge{
+		Path: s.Path, Args: s.Args, Env: s.Env, Hide: s.Hide, Show: s.Show, Private: CanHideProcesses(),
+	}, s, out)
+}
+
+// CanHideProcesses reports whether programs can run in a namespace of processes: they then see no other process of this
+// machine, and neither its arguments nor its environment.
+var CanHideProcesses = sync.OnceValue(func() bool {
+	out := &Outcome{Stdout: &Tail{Max: MaxAnswer}, Stderr: &Tail{}}
+	k, err := launch(charge{Private: true}, &Start{}, out)
+	return err == nil && k.wait() == nil && out.Signal == ""
+})
+
+// namespaces are the attributes of a keeper with namespaces of its own. Without the rights of the superuser it needs a
+// namespace of users, too, in which it keeps its user and may mount.
+func namespaces() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true, Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
+	if user, group := os.Geteuid(), os.Getegid(); user != 0 {
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: user, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: group, HostID: group, Size: 1}}
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	}
+	return attr
+}
+
+// mountProc mounts the /proc of the keeper's own processes, and gives up the right to mount.
+func mountProc() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return err
+	}
+	if os.Geteuid() == 0 {
+		if err := unix.Unmount("/proc", unix.MNT_DETACH); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+}
+
+// launch starts a keeper with its charge.
+func launch(order charge, s *Start, out *Outcome) (*kept, error) {
 	path, err := self()
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(charge{Path: s.Path, Args: s.Args, Env: s.Env, Hide: s.Hide, Show: s.Show})
+	text, err := json.Marshal(order)
 	if err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
@@ -82,6 +128,9 @@ func begin(s *Start, out *Outcome) (*kept, error) {
 	cmd := &exec.Cmd{
 		Path: path, Args: []string{"seatrial", KeeperArgument}, Env: s.Env, ExtraFiles: []*os.File{theirCharge, theirStatus},
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	if order.Private {
+		cmd.SysProcAttr = namespaces()
 	}
 	pour(cmd, s, out)
 	err = cmd.Start()
@@ -199,6 +248,11 @@ func keep(s *status) error {
 		}
 		s.Start = syscall.Exec(c.Path, c.Args, c.Env).Error() // it comes back only where it fails
 		return nil
+	}
+	if c.Private {
+		if err := mountProc(); err != nil || c.Path == "" {
+			return err
+		}
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("subreaper: %w", err)

@@ -17,6 +17,9 @@ type kept struct {
 // CanHide reports whether this system can hide files from programs.
 func CanHide() bool { return false }
 
+// CanHideProcesses reports whether this system can hide other processes from programs.
+func CanHideProcesses() bool { return false }
+
 // Keep is for systems on which programs have keepers.
 func Keep() int { return 2 }
 
