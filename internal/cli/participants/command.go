@@ -82,9 +82,16 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 		return nil, errors.Join(fmt.Errorf("commands: %w", err), listener.Close())
 	}
 	for _, variable := range h.Environ() {
-		if !strings.HasPrefix(variable, settings.VariablePrefix) {
+		name, value, _ := strings.Cut(variable, "=")
+		switch {
+		case name == "HOME":
+			b.env = append(b.env, "SEATRIAL_USER_HOME="+value)
+		case !strings.HasPrefix(name, settings.VariablePrefix) && !isHomeVariable(name):
 			b.env = append(b.env, variable)
 		}
+	}
+	if os.Geteuid() == 0 {
+		h.warn("commands run as root: run seatrial as another user, or in a container")
 	}
 	if o.CommandFiles() == settings.FilesHidden {
 		b.hide = append([]string{s.Dir, o.Out, o.Out + "-wal", o.Out + "-shm", b.stderr, b.folder.Path}, o.Hide...)
@@ -320,19 +327,27 @@ func (r *commandEpisode) keepStderr(out *command.Outcome) error {
 	return nil
 }
 
+// isHomeVariable reports whether a variable leads to a folder of the user's home (XDG base directories): each episode
+// has a home of its own, so that nothing passes from one to the next.
+func isHomeVariable(name string) bool {
+	return strings.HasPrefix(name, "XDG_") && strings.HasSuffix(name, "_HOME")
+}
+
 // start says how to start the command, and in which file it leaves its answer if its line names one.
 func (r *commandEpisode) start(folder string, e *server.Episode) (s *command.Start, answerFile string, err error) {
 	url := r.bench.address + server.PathOf(e)
 	request := requestText(e.View(), r.mcp)
 	config := filepath.Join(folder, "mcp.json")
 	answerFile = filepath.Join(folder, "answer")
-	scratch := filepath.Join(folder, "tmp")
+	scratch, home := filepath.Join(folder, "tmp"), filepath.Join(folder, "home")
 	text, err := task.Marshal(mcpConfig(url+"/mcp", e.Token()))
 	if err == nil {
 		err = os.WriteFile(config, text, 0o600)
 	}
-	if err == nil {
-		err = os.Mkdir(scratch, 0o700)
+	for _, own := range []string{scratch, home} {
+		if err == nil {
+			err = os.Mkdir(own, 0o700)
+		}
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("command: %w", err)
@@ -340,6 +355,7 @@ func (r *commandEpisode) start(folder string, e *server.Episode) (s *command.Sta
 	env := append(slices.Clone(r.bench.env),
 		"SEATRIAL_URL="+url, "SEATRIAL_TOKEN="+e.Token(), "SEATRIAL_EPISODE="+e.Handle, "SEATRIAL_MCP_URL="+url+"/mcp",
 		"SEATRIAL_MCP_CONFIG="+config, "SEATRIAL_ANSWER="+answerFile, "TMPDIR="+scratch,
+		"HOME="+home,
 	)
 	if len(request) <= commandRequest && !strings.Contains(request, "\x00") {
 		env = append(env, "SEATRIAL_REQUEST="+request)
