@@ -468,7 +468,7 @@ func (p *place) replace(n *naming, again bool) (edit, bool) {
 }
 
 // ordinals precede a noun without an article.
-var ordinals = english.Set("first", "second", "third", "last", "next", "only", "previous")
+var ordinals = english.Set("first", "second", "third", "last", "next", "only", "previous", "past", "coming")
 
 // collides reports whether an edit puts its noun next to a word that it cannot stand beside: before a name (a certain
 // year Singapore Grand Prix), before what it describes (a certain bond atoms), after itself (grades a certain grade) or
@@ -582,7 +582,7 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 			return p.edit(p.start, end, "of "+certain("age", again))
 		}
 		return p.edit(p.start, end, certain("age", again))
-	case next != "" && english.IsLower(p.r(1)) && !english.FunctionWords[next]:
+	case next != "" && english.IsLower(p.r(1)) && !english.FunctionWords[next] && !participle(next):
 		if p.knownNoun(next) && singularNoun(next) && !n.counts && slices.Contains(n.beside, next) {
 			return p.edit(p.determined(), p.right[0].End, certain(next, again))
 		}

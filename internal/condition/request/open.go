@@ -272,7 +272,7 @@ func (o *opening) choose(close bool, draw *rand.Rand) phrase {
 // tailed draws a wording of a noun that says where its value could be looked up.
 func tailed(noun string, tails []string, draw *rand.Rand) phrase {
 	origin := origins[draw.IntN(len(origins))]
-	return phrase{"the " + noun, strings.Replace(tails[draw.IntN(len(tails))], "%o", origin, 1), true}
+	return phrase{"the " + noun, strings.Replace(tails[draw.IntN(len(tails))], "%o", origin, 1), noun != nounOne}
 }
 
 // inPlace words the noun where it stands.
