@@ -135,7 +135,7 @@ func checkDropped(t *testing.T, s *suite.Suite, in *suite.Instance, tk *task.Tas
 	for i, m := range messages {
 		changed = changed || m.Content != tk.Messages[i].Content
 		for _, secret := range secrets {
-			if p := plain(secret); strings.TrimSpace(p) != "" && strings.Contains(plain(m.Content), p) {
+			if p := plain(secret); r.Variant == "" && strings.TrimSpace(p) != "" && strings.Contains(plain(m.Content), p) {
 				t.Errorf("%s: %q still stands in %q", in.ID, secret, m.Content)
 			}
 		}
@@ -463,18 +463,18 @@ var publishedCounts = []map[string]string{
 	{
 		"surface:3":               "1079 map[nothing_to_edit:19]",
 		"paraphrase":              "373 map[no_words:1 too_similar:724]",
-		"drop-detail":             "519 map[awkward_without:62 detail_documented:29 detail_not_required:37 no_detail_known:50 no_needed_tool:240 original_incomplete:110 value_not_said:11 value_remains:40]",
-		"replace-tool:5":          "709 map[no_needed_tool:240 original_incomplete:121 other_tool_serves:28]",
-		"complete:replace-tool:5": "709 map[]",
+		"drop-detail":             "516 map[awkward_without:65 detail_documented:29 detail_not_required:37 no_detail_known:50 no_needed_tool:240 original_incomplete:110 value_not_said:11 value_remains:40]",
+		"replace-tool:5":          "682 map[doubtful_substitute:27 no_needed_tool:240 original_incomplete:121 other_tool_serves:28]",
+		"complete:replace-tool:5": "682 map[]",
 		"related-tools:3":         "858 map[no_needed_tool:240]",
 		"unrelated-tools:3":       "858 map[no_needed_tool:240]",
 	},
 	{
 		"surface:3":               "388 map[]",
 		"paraphrase":              "33 map[no_words:3 too_similar:352]",
-		"drop-detail":             "177 map[awkward_without:2 detail_not_required:112 detail_obtainable:32 no_detail_known:6 original_incomplete:33 value_ambiguous:1 value_in_result:11 value_remains:14]",
-		"replace-tool:5":          "351 map[original_incomplete:33 other_tool_serves:4]",
-		"complete:replace-tool:5": "351 map[]",
+		"drop-detail":             "178 map[awkward_without:1 detail_not_required:112 detail_obtainable:32 no_detail_known:6 original_incomplete:33 value_ambiguous:1 value_in_result:11 value_remains:14]",
+		"replace-tool:5":          "322 map[doubtful_substitute:29 original_incomplete:33 other_tool_serves:4]",
+		"complete:replace-tool:5": "322 map[]",
 		"related-tools:3":         "388 map[]",
 		"unrelated-tools:3":       "388 map[]",
 	},
@@ -482,8 +482,8 @@ var publishedCounts = []map[string]string{
 		"surface:3":               "535 map[]",
 		"paraphrase":              "10 map[too_similar:525]",
 		"drop-detail":             "38 map[awkward_without:4 detail_documented:3 detail_obtainable:9 no_detail_known:337 others_remain:135 value_ambiguous:1 value_remains:8]",
-		"replace-tool:5":          "279 map[other_tool_serves:256]",
-		"complete:replace-tool:5": "279 map[]",
+		"replace-tool:5":          "255 map[doubtful_substitute:24 other_tool_serves:256]",
+		"complete:replace-tool:5": "255 map[]",
 		"related-tools:3":         "535 map[]",
 		"unrelated-tools:3":       "535 map[]",
 	},
