@@ -70,7 +70,8 @@ func (a *app) proxyCommand() *cobra.Command {
 		"requests and the numbers of sessions: "+strings.Join(listen.LogLevels(), ", "))
 	cmd.Flags().DurationVar(&f.headerTime, "header-timeout", listen.DefaultHeaderTime,
 		"with --listen, longest time in which a client sends the header of a request")
-	cmd.Flags().IntVar(&f.connections, "max-connections", listen.DefaultConnections, "with --listen, connections at a time")
+	cmd.Flags().IntVar(&f.connections, "max-connections", listen.DefaultConnections,
+		"with --listen, connections at a time")
 	return cmd
 }
 

@@ -247,12 +247,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		options.Log = listen.NewLogger(a.Err, o.logLevel)
 		options.Version = version()
 	}
-	played := slices.IndexFunc(s.Instances, func(in *suite.Instance) bool {
-		return in.ID == o.instance || server.Alias(key, s.Manifest.Digest, in.ID) == o.instance
-	})
-	if o.mcp != "" && played < 0 {
-		return diag.Usagef("the suite has no instance %q", o.instance).
-			WithHint("seatrial serve SUITE --list-aliases lists them, under the same --alias-key")
+	played, err := o.played(s, key)
+	if err != nil {
+		return err
 	}
 	store, err := a.serveStore(ctx, o, s.Manifest.Digest)
 	if err != nil {
@@ -273,11 +270,12 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	core, err := server.NewEpisodes(ctx, server.Config{
 		Suite: s, Worlds: worlds, Shown: settings.ShownAs(o.evidence, o.handles),
-		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, AliasKey: key, Budget: o.budget, Grades: o.grades, Limits: o.limits,
+		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, AliasKey: key, Budget: o.budget, Grades: o.grades,
+		Limits: o.limits,
 		Failed: func(err error) {
 			text := err.Error()
-			if o.mcp != "" { // the client reads the error stream
-				text = strings.ReplaceAll(text, s.Instances[played].ID, o.instance)
+			if played != "" { // the client reads the error stream
+				text = strings.ReplaceAll(text, played, o.instance)
 			}
 			_, _ = fmt.Fprintf(a.Err, "seatrial: %s\n", text) // a closed stream is no error
 		},
@@ -288,17 +286,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if o.mcp != "" {
 		return a.serveStdio(ctx, core, o, store, s)
 	}
-	address := "http://" + listener.Addr().String()
-	if a.asJSON {
-		err = a.printJSON(map[string]any{"url": address, "instances": len(s.Instances), "openapi": address + "/openapi.json"})
-	} else {
-		a.printf("Serving %d instances at %s\n  API        %s/openapi.json\n  docs       %s/docs/\n"+
-			"  MCP        %s/mcp?instance=ALIAS\n", len(s.Instances), address, address, address, address)
-		if store == nil {
-			a.printf("  episodes are not stored: --out FILE stores them\n")
-		}
-	}
-	if err != nil {
+	if err := a.printServed("http://"+listener.Addr().String(), len(s.Instances), store != nil); err != nil {
 		return err
 	}
 	// Episodes are many small objects that live long, and a call allocates few: rare collections are enough.
@@ -312,8 +300,35 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	return nil
 }
 
-// readAliasKey reads the key of aliases, the user's own if no file is named. A server that cannot have that key makes one
-// for itself: clients see its aliases in the API.
+// printServed prints the addresses of a server.
+func (a *app) printServed(address string, instances int, stored bool) error {
+	if a.asJSON {
+		return a.printJSON(map[string]any{"url": address, "instances": instances, "openapi": address + "/openapi.json"})
+	}
+	a.printf("Serving %d instances at %s\n  API        %s/openapi.json\n  docs       %s/docs/\n"+
+		"  MCP        %s/mcp?instance=ALIAS\n", instances, address, address, address, address)
+	if !stored {
+		a.printf("  episodes are not stored: --out FILE stores them\n")
+	}
+	return nil
+}
+
+// played returns the id of the instance that the client over stdio plays, "" over HTTP.
+func (o *serveOptions) played(s *suite.Suite, key []byte) (string, error) {
+	if o.mcp == "" {
+		return "", nil
+	}
+	for _, in := range s.Instances {
+		if in.ID == o.instance || server.Alias(key, s.Manifest.Digest, in.ID) == o.instance {
+			return in.ID, nil
+		}
+	}
+	return "", diag.Usagef("the suite has no instance %q", o.instance).
+		WithHint("seatrial serve SUITE --list-aliases lists them, under the same --alias-key")
+}
+
+// readAliasKey reads the key of aliases, the user's own if no file is named. A server that cannot have that key makes
+// one for itself: clients see its aliases in the API.
 func (o *serveOptions) readAliasKey() ([]byte, error) {
 	if o.aliasKey != "" {
 		return server.AliasKey(o.aliasKey)

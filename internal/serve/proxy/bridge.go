@@ -55,9 +55,10 @@ func (p *Proxy) Bridge(ctx context.Context, target *url.URL, in io.Reader, out i
 	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, MaxIdleConnsPerHost: maxPosts,
 		ForceAttemptHTTP2: true}
 	defer wire.CloseIdleConnections()
-	b := &bridge{target: target, wire: wire, limit: p.limit, failed: p.failed, incoming: make(chan []byte), slots: make(chan struct{},
-		maxPosts),
-		tools: map[string][]mirrored{}}
+	b := &bridge{
+		target: target, wire: wire, limit: p.limit, failed: p.failed, incoming: make(chan []byte),
+		slots: make(chan struct{}, maxPosts), tools: map[string][]mirrored{},
+	}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	err := p.carry(ctx, in, out, b)
 	b.cancel()

@@ -34,7 +34,8 @@ func AliasKey(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeAliasKey(path); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, diag.Usagef("a key for aliases cannot be written: %v", err).WithHint("--alias-key FILE names another file")
+			return nil, diag.Usagef("a key for aliases cannot be written: %v", err).
+				WithHint("--alias-key FILE names another file")
 		}
 		text, err = os.ReadFile(path)
 	}
