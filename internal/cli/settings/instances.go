@@ -13,7 +13,7 @@ import (
 
 // specification names what an instance puts its task under, as its id does: clean, obfuscate, lookalike:exec.timeout.
 func specification(in *suite.Instance) string {
-	return strings.TrimPrefix(in.ID, in.Task+"/")
+	return in.Specification().String()
 }
 
 // matches reports whether a pattern of --condition selects instances of a specification.

@@ -14,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // What the tables of Hell or High Water are made from.
@@ -58,16 +59,16 @@ func settingOf(r *report.Row) (world, request string, faulted, ok bool) {
 		specification = r.Strike.Beside
 	}
 	var requests []string
-	for part := range strings.SplitSeq(specification, "+") {
-		name, _, _ := strings.Cut(part, ":")
+	under := suite.ParseSpecification(specification)
+	names := under.Names()
+	for i, part := range under.Conditions {
 		switch {
-		case part == "":
 		case isOpen(part) || strings.HasPrefix(part, report.ClosedWorld):
 			if world != "" {
 				return "", "", faulted, false
 			}
 			world = part
-		case condition.Condition{Name: name}.OfRequest():
+		case condition.Condition{Name: names[i]}.OfRequest():
 			requests = append(requests, part)
 		default:
 			return "", "", faulted, false

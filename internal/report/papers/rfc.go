@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // Conditions of Robustness of Agentic Function Calling: the request in other words, and more tools in the toolkit.
@@ -48,13 +48,8 @@ const measureNote = "strict: by the leaderboard's rules; for plans, the same cal
 
 // ofNames says whether a specification of conditions has only these names.
 func ofNames(specification string, names []string) bool {
-	for _, one := range strings.Split(specification, "+") {
-		name, _, _ := strings.Cut(one, ":")
-		if !slices.Contains(names, name) {
-			return false
-		}
-	}
-	return true
+	under := suite.ParseSpecification(specification)
+	return !under.IsClean() && !slices.ContainsFunc(under.Names(), func(n string) bool { return !slices.Contains(names, n) })
 }
 
 // scored is the compared episodes of a group on the tasks of one corpus.
