@@ -8,8 +8,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// maxCompared bounds the different values of a column that are looked for in another.
-const maxCompared = 20_000
+// maxCompared bounds the rows of each of two columns whose values are compared, so that no large table ends a build.
+const maxCompared = 100_000
 
 // Columns returns the columns of a query's result as [Columns] does, with their domains: the groups of columns whose
 // stored values overlap in the published database. A value tells columns of different domains apart.
@@ -78,9 +78,9 @@ func (x *Examiner) overlap(ctx context.Context, a, b *task.Column) (bool, error)
 	if known, ok := x.overlaps[key]; ok {
 		return known, nil
 	}
-	statement := fmt.Sprintf("SELECT 1 FROM (SELECT DISTINCT x.%s AS v FROM %s AS x WHERE v IS NOT NULL LIMIT %d) "+
-		"WHERE v IN (SELECT y.%s FROM %s AS y) LIMIT 1", sqlast.Quote(a.Column), sqlast.Quote(a.Table), maxCompared,
-		sqlast.Quote(b.Column), sqlast.Quote(b.Table))
+	statement := fmt.Sprintf("SELECT 1 FROM (SELECT x.%s AS v FROM %s AS x LIMIT %d) WHERE v IN (SELECT y.%s FROM %s "+
+		"AS y LIMIT %d) LIMIT 1", sqlast.Quote(a.Column), sqlast.Quote(a.Table), maxCompared, sqlast.Quote(b.Column),
+		sqlast.Quote(b.Table), maxCompared)
 	r, err := x.world.Query(ctx, statement, nil)
 	if err != nil {
 		return false, fmt.Errorf("values of %s.%s and %s.%s: %w", a.Table, a.Column, b.Table, b.Column, err)
