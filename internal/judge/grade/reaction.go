@@ -18,8 +18,8 @@ const (
 	ReactionUnfinished  = "unfinished"  // a reaction went through, but the agent did not reach the right result
 	ReactionMisreported = "misreported" // it saw the right result, and its answer differs
 	ReactionCrashed     = "crashed"     // its program failed
-	// ReactionCutOff means that before it reacted its budget ran out, what it wrote or its answer could not be read, or its
-	// model refused.
+	// ReactionCutOff means that before it reacted its budget ran out, what it wrote or its answer could not be read, or
+	// its model refused.
 	ReactionCutOff = "cut_off"
 )
 

@@ -49,7 +49,8 @@ const measureNote = "strict: by the leaderboard's rules; for plans, the same cal
 // ofNames says whether a specification of conditions has only these names.
 func ofNames(specification string, names []string) bool {
 	under := suite.ParseSpecification(specification)
-	return !under.IsClean() && !slices.ContainsFunc(under.Names(), func(n string) bool { return !slices.Contains(names, n) })
+	return !under.IsClean() &&
+		!slices.ContainsFunc(under.Names(), func(n string) bool { return !slices.Contains(names, n) })
 }
 
 // scored is the compared episodes of a group on the tasks of one corpus.

@@ -56,8 +56,8 @@ func OrderSaid(request string) bool {
 func DistinctSaid(request string) bool { return different.MatchString(request) }
 
 // everything matches requests for all columns of a table.
-var everything = regexp.MustCompile(`(?i)\b(?:information|info|details?|everything|records?|rows?|columns?|attributes?|` +
-	`fields?|entries|contents?|complete|entire|data|all about)\b`)
+var everything = regexp.MustCompile(`(?i)\b(?:information|info|details?|everything|records?|rows?|columns?|` +
+	`attributes?|fields?|entries|contents?|complete|entire|data|all about)\b`)
 
 // columnsUnasked finds the first column of the answer that the request neither names nor describes.
 func columnsUnasked(r *reading, _ []task.Row) *Gap {
@@ -78,12 +78,15 @@ func columnsUnasked(r *reading, _ []task.Row) *Gap {
 }
 
 var (
-	ordering = regexp.MustCompile(`(?i)\b(?:order(?:ed|ing|s)?|sort(?:ed|ing)?|ascending|descending|alphabet\w*|lexico\w*|` +
+	ordering = regexp.MustCompile(`(?i)\b(?:order(?:ed|ing|s)?|sort(?:ed|ing)?|ascending|descending|alphabet\w*|` +
+		`lexico\w*|` +
 		`rank(?:ed|ing)?|decreas\w+|increas\w+|chronolog\w+|revers\w+|arrang\w+|first to last|from \w+(?: \w+)? to|` +
-		`(?:\w{2,}est|most|least)(?: [\w-]+){0,3} (?:first|last)|(?:day|week|month|year|hour) by (?:day|week|month|year|hour))\b`)
+		`(?:\w{2,}est|most|least)(?: [\w-]+){0,3} (?:first|last)|(?:day|week|month|year|hour) by ` +
+		`(?:day|week|month|year|hour))\b`)
 	leading    = regexp.MustCompile(`(?i)\b(?:top|first|last|bottom|leading)\b`)
 	descending = regexp.MustCompile(`(?i)\b(?:desc|descending|decreas\w+|revers\w+|down\w*|most|top|largest|highest|` +
-		`greatest|biggest|longest|newest|latest|recent|oldest|best|\w{2,}est(?: \w+)? first|from (?:high|old|large|late|new|big|long|z|most)\w*|high\w* to low\w*)\b`)
+		`greatest|biggest|longest|newest|latest|recent|oldest|best|\w{2,}est(?: \w+)? first|` +
+		`from (?:high|old|large|late|new|big|long|z|most)\w*|high\w* to low\w*)\b`)
 )
 
 // orderUnsaid finds an order of rows, or of columns of one kind, that the request does not give.
@@ -114,8 +117,9 @@ func orderUnsaid(r *reading, rows []task.Row) *Gap {
 }
 
 var (
-	different = regexp.MustCompile(`(?i)\b(?:distinct\w*|different|unique\w*|duplicat\w*|repe[at]\w*|various|possible|once)\b`)
-	every     = regexp.MustCompile(`(?i)\b(?:all|each|every|everyone|everybody|including|duplicat\w*|repeat\w*)\b`)
+	different = regexp.MustCompile(`(?i)\b(?:distinct\w*|different|unique\w*|duplicat\w*|repe[at]\w*|various|` +
+		`possible|once)\b`)
+	every = regexp.MustCompile(`(?i)\b(?:all|each|every|everyone|everybody|including|duplicat\w*|repeat\w*)\b`)
 )
 
 // distinctUnsaid finds a DISTINCT that changes answers and that the request does not mention, and an answer with
@@ -234,14 +238,14 @@ func (r *reading) describes(it sqlast.Item, c *sqlast.Column) (mention, bool) {
 	if m := r.findAny(words, !slices.Contains(words, "count")); m.known() {
 		return m, true
 	}
-	for _, arg := range call.Args {
-		of := r.query.Describe(arg)
-		if r.query.Ref(arg) == nil || of.Table == "" {
-			return nowhere, true
-		}
-		return r.namesColumn(of.Table, of.Column)
+	if len(call.Args) == 0 {
+		return nowhere, false
 	}
-	return nowhere, false
+	of := r.query.Describe(call.Args[0])
+	if r.query.Ref(call.Args[0]) == nil || of.Table == "" {
+		return nowhere, true
+	}
+	return r.namesColumn(of.Table, of.Column)
 }
 
 // shortDescription bounds the words of a description that is another name of its column.

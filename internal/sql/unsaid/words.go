@@ -43,38 +43,32 @@ func superlative(w string) bool {
 		"guest", "contest", "harvest"}, w)
 }
 
-// askers maps question words to the words of the columns that they ask for.
-var askers = []struct {
-	asked   []string // words of the request
-	columns []string // stems or beginnings of words of a column's name
-}{
-	{[]string{"when", "date", "day", "time"}, []string{"date", "year", "time", "day", "month", "birth", "founded", "built"}},
-	{[]string{"where", "place", "located", "location", "from", "live", "based"}, []string{"locat", "city", "countr", "address",
-		"place", "region", "state", "hometown", "continent", "district", "origin", "nation", "street", "county"}},
-	{[]string{"who", "whom", "whose", "person", "people"}, []string{"name", "person", "people", "manager", "director", "author",
-		"owner", "player", "writer"}},
-	{[]string{"old", "ages", "aged", "older", "oldest", "young", "younger", "youngest"}, []string{"age"}},
-	{[]string{"long", "longer", "longest", "short"}, []string{"length", "duration", "minutes", "seconds", "time", "runtime"}},
-	{[]string{"tall", "taller", "tallest"}, []string{"height"}},
-	{[]string{"heavy", "heavier", "weigh", "weighs"}, []string{"weight"}},
-	{[]string{"deep", "deeper", "deepest"}, []string{"depth"}},
-	{[]string{"high", "higher", "highest"}, []string{"height", "elevation", "altitude"}},
-	{[]string{"wide", "wider", "widest"}, []string{"width", "breadth"}},
-	{[]string{"far", "farther", "farthest"}, []string{"distance"}},
-	{[]string{"fast", "faster", "fastest"}, []string{"speed", "time"}},
-	{[]string{"hot", "hotter", "hottest", "warm", "cold", "colder", "coldest"}, []string{"temperature", "temp"}},
-	{[]string{"big", "large", "bigger", "biggest"}, []string{"size", "area", "capacity", "population"}},
-	{[]string{"much", "cost", "costs", "price", "expensive", "cheap"}, []string{"cost", "price", "amount", "fee", "charge",
-		"salary", "budget", "value"}},
-	{[]string{"many", "number", "quantity"}, []string{"num", "count", "total", "quantity", "amount", "capacity", "number"}},
-	{[]string{"gender", "sex"}, []string{"sex", "gender"}},
-	{[]string{"nation", "nations", "nationality", "country", "countries"}, []string{"countr", "nation", "citizen"}},
-	{[]string{"kind", "kinds", "type", "types", "sort", "category"}, []string{"type", "kind", "category", "class", "breed"}},
-	{[]string{"phone", "telephone", "mobile", "cell"}, []string{"phone", "cell", "mobile"}},
-	{[]string{"title", "titles", "called", "titled", "named", "name", "names"}, []string{"title", "name"}},
-	{[]string{"id", "ids", "identifier", "identifiers", "code", "codes", "number", "numbers", "identification"}, []string{"id",
-		"code", "number", "no", "num", "key", "uid"}},
-	{[]string{"description", "descriptions", "describe", "details", "detail"}, []string{"descri", "detail"}},
+// askers maps words of requests to stems or beginnings of words in the names of the columns that they ask for.
+var askers = []struct{ asked, columns string }{
+	{"when date day time", "date year time day month birth founded built"},
+	{"where place located location from live based",
+		"locat city countr address place region state hometown continent district origin nation street county"},
+	{"who whom whose person people", "name person people manager director author owner player writer"},
+	{"old ages aged older oldest young younger youngest", "age"},
+	{"long longer longest short", "length duration minutes seconds time runtime"},
+	{"tall taller tallest", "height"},
+	{"heavy heavier weigh weighs", "weight"},
+	{"deep deeper deepest", "depth"},
+	{"high higher highest", "height elevation altitude"},
+	{"wide wider widest", "width breadth"},
+	{"far farther farthest", "distance"},
+	{"fast faster fastest", "speed time"},
+	{"hot hotter hottest warm cold colder coldest", "temperature temp"},
+	{"big large bigger biggest", "size area capacity population"},
+	{"much cost costs price expensive cheap", "cost price amount fee charge salary budget value"},
+	{"many number quantity", "num count total quantity amount capacity number"},
+	{"gender sex", "sex gender"},
+	{"nation nations nationality country countries", "countr nation citizen"},
+	{"kind kinds type types sort category", "type kind category class breed"},
+	{"phone telephone mobile cell", "phone cell mobile"},
+	{"title titles called titled named name names", "title name"},
+	{"id ids identifier identifiers code codes number numbers identification", "id code number no num key uid"},
+	{"description descriptions describe details detail", "descri detail"},
 }
 
 // asks reports whether a word of the request asks for what the column's name says.
@@ -83,11 +77,12 @@ func (r *reading) asks(c *schema.Column) bool {
 		words := english.NameWords(text)
 		for _, a := range askers {
 			matches := slices.ContainsFunc(words, func(w string) bool {
-				return slices.ContainsFunc(a.columns, func(start string) bool {
+				return slices.ContainsFunc(strings.Fields(a.columns), func(start string) bool {
 					return w == start || len(start) > 3 && strings.HasPrefix(w, start)
 				})
 			})
-			if matches && slices.ContainsFunc(r.words, func(w said) bool { return slices.Contains(a.asked, w.folded) }) {
+			asked := strings.Fields(a.asked)
+			if matches && slices.ContainsFunc(r.words, func(w said) bool { return slices.Contains(asked, w.folded) }) {
 				return true
 			}
 		}
@@ -111,7 +106,7 @@ func nameWords(name, table string) []string {
 	return own
 }
 
-// alike reports whether a word of the request may mean a word of a name: an inflection of it, or a word derived from it.
+// alike reports whether a word of the request may mean a word of a name: an inflection of it, or a derived word.
 func alike(w said, name string) bool {
 	stem := english.Stem(name)
 	if w.stem == stem || w.folded == name || w.folded == name+"s" || english.Akin(w.folded, name) {
@@ -126,8 +121,8 @@ func alike(w said, name string) bool {
 }
 
 // optional are words of names that requests leave out: the size for size_code, the email for email_address.
-var optional = english.Set("address", "code", "number", "text", "value", "type", "details", "description", "in", "of", "pct",
-	"percent", "usd", "eur", "km", "kg")
+var optional = english.Set("address", "code", "number", "text", "value", "type", "details", "description", "in", "of",
+	"pct", "percent", "usd", "eur", "km", "kg")
 
 // find looks for the words of a name in the request: for all of them side by side, then for most of them anywhere.
 func (r *reading) find(name []string) (mention, bool) {
@@ -231,7 +226,8 @@ func made(name string, words []said) bool {
 // labels reports whether a column labels the rows of its table: its name says so, or it is the table's first text.
 func labels(t *schema.Table, i int) bool {
 	words := nameWords(t.Columns[i].Name, t.Name)
-	if len(words) > 0 && slices.Contains([]string{"name", "title", "names", "label", "fullname", "full"}, words[len(words)-1]) {
+	names := []string{"name", "title", "names", "label", "fullname", "full"}
+	if len(words) > 0 && slices.Contains(names, words[len(words)-1]) {
 		return true
 	}
 	own, table := english.Singular(english.NameWords(t.Columns[i].Name)), english.Singular(english.NameWords(t.Name))
