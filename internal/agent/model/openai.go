@@ -122,8 +122,6 @@ type openAIUsage struct {
 // decodeOpenAI reads a chat completion. It is strict where a reading would be a guess (no choice, a content of unknown
 // form) and lenient where services differ harmlessly: missing ids of calls, arguments as an object, unknown fields,
 // calls in a later choice, the function_call of before 2023-11.
-//
-//nolint:gocyclo // one branch for each shape of reply that services send
 func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	var completion completion
 	if err := json.Unmarshal(body, &completion); err != nil {

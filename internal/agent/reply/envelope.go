@@ -18,7 +18,8 @@ const (
 	callToken = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
 	endToken  = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|endoftext|end_of_text|end_of_turn` +
 		`|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
-		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>|<bot_end>`
+		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>` +
+		`|<bot_end>`
 	bracketMark = `\[/?(?:TOOL_CALLS?|TOOL_REQUEST|END_TOOL_REQUEST|FUNCTION_CALLS?)\]|<<function>>|\[unused1[12]\]`
 	gemmaMark   = `<\|tool_call>|<tool_call\|>|</?(?:start|end)_function_call>`
 )
@@ -30,7 +31,8 @@ var (
 	skipped = regexp.MustCompile(`^(?:\s+|[,;]|` + `(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` +
 		bracketMark + `|` + gemmaMark + `))*`)
 	// closingMark matches a mark that ends calls. Any other mark opens or separates them.
-	closingMark = regexp.MustCompile(`(?i)^(?:</|\[unused12|\[/|\[END|<[a-z_]+\|>|<end|.*(?:[^a-z]|_)(?:end|suffix)(?:[^a-z]|_)` +
+	closingMark = regexp.MustCompile(`(?i)^(?:</|\[unused12|\[/|\[END|<[a-z_]+\|>|<end` +
+		`|.*(?:[^a-z]|_)(?:end|suffix)(?:[^a-z]|_)` +
 		`|<\|/|<\|(?:eom|eot|im_end|call\||return|eom_id|eot_id|separator))`)
 	silentMark = regexp.MustCompile(`(?i:` + endToken + `)`)
 )

@@ -252,8 +252,8 @@ var callTag = regexp.MustCompile(`(?i)</?(?:[\w]+[_:.-])*` +
 	`(?:tools?|functions?|calls?|invoke|toolcalls?|functioncalls?)(?:[_:.-][\w]+)*(?:[\s:=][^<>]*)?/?>`)
 
 // gapBeforeKey matches what may be between a tool's name and its first argument in a call, rather than in a sentence.
-var gapBeforeKey = regexp.MustCompile(`^(?i:[^\pL<]|args|arguments?|param(?:eter)?s?|inputs?|kwargs|with|data|json|python|` +
-	`tool_call|action[ _]input|tool[ _]input|body|values|d\b)*$`)
+var gapBeforeKey = regexp.MustCompile(`^(?i:[^\pL<]|args|arguments?|param(?:eter)?s?|inputs?|kwargs|with|data|json|` +
+	`python|tool_call|action[ _]input|tool[ _]input|body|values|d\b)*$`)
 
 // maxGap bounds the text between a tool's name and its first argument, in bytes.
 const maxGap = 120

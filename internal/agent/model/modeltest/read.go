@@ -7,8 +7,8 @@ import (
 )
 
 // Read replies to a reader's question as a careful person would who compares words: it names the request from which
-// the text differs in fewest words, and states all short runs of words as values. It reports whether the prompt is such a
-// question.
+// the text differs in fewest words, and states all short runs of words as values. It reports whether the prompt is such
+// a question.
 func Read(prompt string) (reply string, asked bool) {
 	_, rest, found := strings.Cut(prompt, "\n-----\n")
 	text, list, both := strings.Cut(rest, "\n-----\n")
@@ -60,7 +60,8 @@ func Read(prompt string) (reply string, asked bool) {
 
 func wordsIn(s string) map[string]int {
 	set := map[string]int{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	separates := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), separates) {
 		set[w]++
 	}
 	return set
