@@ -130,6 +130,14 @@ func parseFault(text string) (Fault, error) {
 	return f, nil
 }
 
+// CheckWording checks the name of a wording of faults. An unknown one is a mistake that names the nearest.
+func CheckWording(name string) error {
+	if known := fault.WordingNames(); !slices.Contains(known, name) {
+		return diag.Unknown("wording", name, known)
+	}
+	return nil
+}
+
 // Variants lists the variants of a kind, the fault first.
 func Variants(kind string) []string {
 	if k := (Fault{Kind: kind}).row().fault; k != nil {

@@ -318,6 +318,9 @@ func (b *builder) settings() map[string]string {
 		suite.SettingCondition: strings.Join(b.opts.Conditions, ","), suite.SettingFault: strings.Join(b.opts.Faults, ","),
 		suite.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
 	}
+	if len(b.opts.Faults) > 0 {
+		settings[suite.SettingWording] = b.opts.Wording
+	}
 	if b.opts.Vectors != nil {
 		settings[suite.SettingEmbeddings] = b.opts.Vectors.Name()
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
@@ -53,12 +54,13 @@ type Options struct {
 	Conditions []string
 	// combinations of faults, as condition.ParseFaults reads them: instances of each task for each
 	Faults             []string
-	FaultLimit         int  // tasks put under one combination of faults, drawn by the seed; 0 is all
-	Synthesize         bool // make the databases whose schema alone is in the corpus
-	MaxRows            int  // longest answer published, in rows
-	KeepEmpty          bool // publish empty answers too
-	RequireAlternative bool // publish only tasks with a second plan
-	Augment            int  // variants an example
+	FaultLimit         int    // tasks put under one combination of faults, drawn by the seed; 0 is all
+	Wording            string // of faults, one of fault.WordingNames
+	Synthesize         bool   // make the databases whose schema alone is in the corpus
+	MaxRows            int    // longest answer published, in rows
+	KeepEmpty          bool   // publish empty answers too
+	RequireAlternative bool   // publish only tasks with a second plan
+	Augment            int    // variants an example
 	Neighbours         int
 	ValidationShare    float64       // of tasks
 	Limit              int           // examples read of each corpus; 0 is all
@@ -88,6 +90,7 @@ func Defaults() Options {
 		Styles: []string{task.StyleFunc}, Name: "suite", Names: function.NamesObscure, MaxRows: 100, Neighbours: 24,
 		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute,
 		ExampleTimeout: 30 * time.Minute,
+		Wording:        fault.WordingPlain,
 		Workers:        runtime.GOMAXPROCS(0),
 	}
 }

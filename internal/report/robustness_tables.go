@@ -338,8 +338,33 @@ type FaultTable struct {
 	Make               func([]*Bench) *table.Table
 }
 
-// FaultTables lists the tables about faults.
+// FaultTables lists the tables about faults. Each names the wordings of the faults.
 func FaultTables() []FaultTable {
+	list := faultTables()
+	for i, f := range list {
+		list[i].Make = func(benches []*Bench) *table.Table { return f.Make(benches).WithNotes(wordings(benches)) }
+	}
+	return list
+}
+
+// wordings names the wordings of the faults; "" if they have none.
+func wordings(benches []*Bench) string {
+	var names []string
+	for _, b := range benches {
+		for _, r := range b.Rows {
+			if r.Strike != nil && r.Strike.Wording != "" && !slices.Contains(names, r.Strike.Wording) {
+				names = append(names, r.Strike.Wording)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return "Wording of faults: " + strings.Join(names, " and ") + "."
+}
+
+func faultTables() []FaultTable {
 	const needs = "episodes under faults"
 	return []FaultTable{
 		{"tbx-1", "Success by hazard and workflow, clean and faulted (ToolBench-X)", needs,

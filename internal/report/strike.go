@@ -17,6 +17,7 @@ type Strike struct {
 	Variant string   // the first that is not the fault itself, else fault.VariantFault
 	Points  int      // failpoints
 	Beside  string   // the other conditions of the instance, as they are written on the command line
+	Wording string   // of the faults, one of [fault.WordingNames]; "" if they have none
 	Proof   *suite.FaultProof
 }
 
@@ -75,12 +76,16 @@ func strikeOf(conditions []condition.Condition) *Strike {
 			s.Variant = c.Variant()
 		}
 		var counted struct {
-			Times    int `json:"times"`
-			Renewals int `json:"renewals"`
+			Times    int    `json:"times"`
+			Renewals int    `json:"renewals"`
+			Wording  string `json:"wording"`
 		}
 		points := 1
 		if json.Unmarshal(c.Parameters, &counted) == nil {
 			points = max(points, counted.Times, counted.Renewals-renewals)
+		}
+		if wording, _, found := strings.Cut(counted.Wording, "-"); found {
+			s.Wording = wording
 		}
 		if counted.Renewals > 0 {
 			renewals++ // the second tool needs one renewal more than the first, and is still one failpoint

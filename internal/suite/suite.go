@@ -57,6 +57,7 @@ const (
 	SettingCondition  = "condition"   // combinations of conditions that its tasks were put under, separated by commas
 	SettingFault      = "fault"       // combinations of faults, the same
 	SettingFaultLimit = "fault_limit" // tasks under one combination of faults
+	SettingWording    = "wording"     // of faults; absent without faults
 	SettingWriter     = "writer"      // PROVIDER/NAME
 	SettingEmbeddings = "embeddings"  // the model that compares texts by meaning
 	SettingSimilarity = "similarity"  // the measure by which toolkits were chosen, if they were

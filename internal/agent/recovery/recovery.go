@@ -387,7 +387,7 @@ func (p *Policy) refused(j *job, err *task.ToolError) {
 	case j.version < len(p.state(j.tool).fixes):
 		j.state = jobOpen // it was made before something was learnt
 		return
-	case j.tries[err.Code] > maxTries || j.attempts > maxAttempts:
+	case j.tries[err.Code] > patience(err) || j.attempts > maxAttempts:
 		p.giveUp(j, "it was tried too often: "+err.Error())
 		return
 	}

@@ -27,8 +27,26 @@ var renewTactic = &tactic{
 				return remedy{ask: &question{tool: name, again: true, heard: heardNothing}}, true
 			}
 		}
+		if name := s.p.renewer(); name != "" && name != s.j.tool && endsSession(s.err) {
+			return remedy{ask: &question{tool: name, again: true, heard: heardNothing}}, true
+		}
 		return remedy{}, false
 	},
+}
+
+// endsSession reports whether an error says that the session is not valid.
+func endsSession(err *task.ToolError) bool {
+	return contains(err.Code, "session", "unauthorized") || contains(err.Message, "session", "401", "authenticat")
+}
+
+// renewer finds a tool without arguments that renews a session.
+func (p *Policy) renewer() string {
+	for _, t := range p.view.Tools {
+		if (t.Parameters == nil || len(t.Parameters.Required) == 0) && contains(t.Description, "renews the session") {
+			return t.Name
+		}
+	}
+	return ""
 }
 
 // heardNothing takes any answer for one.
@@ -48,19 +66,34 @@ var repeatTactic = &tactic{
 // passing are the codes of errors that say nothing of the call itself.
 var passing = map[string]bool{
 	task.CodeTimeout: true, "connection_error": true, "server_error": true, "io_error": true, "rejected": true,
+	"unavailable": true, "rate_limited": true,
+}
+
+// doubtfulTries is how often a call is made again because of errors that do not say whether they pass.
+const doubtfulTries = 3
+
+// patience is how often a call is made again because of such an error.
+func patience(err *task.ToolError) int {
+	if saysPassing(err) || err.Code == "rate_limited" {
+		return maxTries
+	}
+	return doubtfulTries
 }
 
 // passes reports whether a later attempt may not meet the same error.
 func passes(err *task.ToolError) bool {
-	return !isLasting(err) &&
-		(passing[err.Code] || contains(err.Message, "try again", "tried again", "may succeed", "temporar",
-			"same call will be",
-			"retry"))
+	return !isLasting(err) && (passing[err.Code] || saysPassing(err))
+}
+
+// saysPassing reports whether an error says that a later attempt may succeed.
+func saysPassing(err *task.ToolError) bool {
+	return contains(err.Message, "try again", "try the call again", "tried again", "may succeed", "may help", "temporar",
+		"same call", "retry")
 }
 
 // isLasting reports whether an error says that trying again is useless.
 func isLasting(err *task.ToolError) bool {
-	return contains(err.Message, "will not help", "permanently", "no longer available", "another tool") ||
+	return contains(err.Message, "will not help", "permanently", "no longer available", "another tool", "different tool") ||
 		err.Code == task.CodeUnknownTool
 }
 

@@ -23,7 +23,8 @@ type FaultOptions struct {
 	// Limit bounds the tasks under one combination, drawn by the seed among those where it can be placed. 0 is no
 	// limit.
 	Limit   int
-	Workers int // does not change what is derived
+	Wording string // one of [fault.WordingNames], or "" for the first plain form of each text
+	Workers int    // does not change what is derived
 }
 
 // variantNames spells the variants of a fault as ids do.
@@ -63,7 +64,7 @@ func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 		bases[in.ID] = in
 	}
 	derived, err := Faulted(m.Suite, m.Faults, FaultOptions{
-		Within: m.Conditions, Limit: m.FaultLimit, Workers: m.Workers,
+		Within: m.Conditions, Limit: m.FaultLimit, Wording: m.Wording, Workers: m.Workers,
 	})
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 // [condition.Variants]. It reads what [Instances] reads. The error is a [DeriveError].
 func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Yield, error) {
 	clean := s.Clean()
-	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), isHopeless), o.Within)
+	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), isHopeless), o)
 	worded := wordings(s)
 	placed := make([][]placedFault, len(s.Tasks)) // by task and combination
 	group, _ := errgroup.WithContext(context.Background())
@@ -132,20 +133,22 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 type struckWithin struct {
 	faults []condition.Fault
 	within []condition.Condition // nil: the task's own toolkit
+	// wording is one of [fault.WordingNames], or "".
+	wording string
 }
 
 // faultsWithin lists the combinations for tasks: each combination alone, then within each of the conditions.
-func faultsWithin(combinations [][]condition.Fault, within [][]condition.Condition) []struckWithin {
+func faultsWithin(combinations [][]condition.Fault, o FaultOptions) []struckWithin {
 	var list []struckWithin
 	for _, faults := range combinations {
-		list = append(list, struckWithin{faults: faults})
+		list = append(list, struckWithin{faults: faults, wording: o.Wording})
 	}
-	for _, conditions := range within {
+	for _, conditions := range o.Within {
 		if !condition.TakesFaults(conditions) {
 			continue
 		}
 		for _, faults := range combinations {
-			list = append(list, struckWithin{faults, conditions})
+			list = append(list, struckWithin{faults, conditions, o.Wording})
 		}
 	}
 	return list
@@ -202,7 +205,8 @@ func placeFault(
 			})
 		}
 	}
-	input := fault.PlaceInput{Task: tk, Plan: tk.Plan(base.Primary), Tools: tools, Seed: base.Seed}
+	input := fault.PlaceInput{Task: tk, Plan: tk.Plan(base.Primary), Tools: tools, Seed: base.Seed,
+		Wording: combination.wording}
 	for n, variant := range variants {
 		under := under(combination.faults, combination.within, variant)
 		conditions, refusal, err := placeVariant(combination.faults, variant, input)

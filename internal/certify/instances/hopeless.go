@@ -113,7 +113,7 @@ func (w *hopelessWorker) makeKind(
 	ctx context.Context, y *Yield, t *task.Task, kind string, choice *twin.Choice,
 ) error {
 	clean, under := w.clean[t.ID], suite.Under(suite.UnderHopeless, kind)
-	list, refused, err := hopelessInstances(clean, t, w.Suite.Toolkit(&suite.Instance{}, t), kind, choice)
+	list, refused, err := hopelessInstances(clean, t, w.Suite.Toolkit(&suite.Instance{}, t), kind, w.Wording, choice)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
 // Its variants show as many tools: each right tool replaces a wrong one that the seed draws. Toolkits keep the order
 // of tools that the task's agents see without conditions.
 func hopelessInstances(
-	base *suite.Instance, t *task.Task, tools []*task.Tool, kind string, chosen *twin.Choice,
+	base *suite.Instance, t *task.Task, tools []*task.Tool, kind, wording string, chosen *twin.Choice,
 ) ([]*suite.Instance, *suite.Rejection, error) {
 	wrong, whole := []string{}, []string{}
 	gold := 0
@@ -178,7 +178,9 @@ func hopelessInstances(
 		dropped = dropped[:gold]
 		whole = slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(dropped, name) })
 	}
-	placed, err := placeFault(base, t, known{tools: tools}, struckWithin{faults: []condition.Fault{{Kind: kind}}})
+	placed, err := placeFault(base, t, known{tools: tools}, struckWithin{
+		faults: []condition.Fault{{Kind: kind}}, wording: wording,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -32,6 +32,7 @@ type Input struct {
 	Vectors    episode.Vectors // for finding tools by meaning; nil for none
 	Conditions [][]condition.Condition
 	Faults     [][]condition.Fault
+	Wording    string                       // of faults, one of [fault.WordingNames]
 	FaultLimit int                          // tasks under one combination of faults, drawn by the seed; 0 is no limit
 	Tools      []*task.Tool                 // of all styles, in the suite's order
 	Paths      map[string]*proof.FoundPaths // by task

@@ -232,7 +232,7 @@ func (v *verifier) settings() {
 		}
 		return strings.Split(settings[name], ",")
 	}
-	var errs [3]error
+	var errs [4]error
 	parse := condition.ParseCombinations
 	if v.suite.Manifest.Counts.Static > 0 {
 		parse = condition.ParseAsked
@@ -241,6 +241,7 @@ func (v *verifier) settings() {
 	v.faults, errs[1] = condition.ParseFaults(list(suite.SettingFault))
 	if len(v.faults) > 0 {
 		v.limit, errs[2] = strconv.Atoi(settings[suite.SettingFaultLimit])
+		errs[3] = condition.CheckWording(settings[suite.SettingWording])
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		v.report(wholeSuite, "its settings cannot be read: %v", err)
@@ -290,6 +291,7 @@ func (v *verifier) makeAgain(ctx context.Context, worlds *proof.Worlds, names []
 	tools := v.tools()
 	in := &instances.Input{
 		Suite: again, Worlds: worlds, Conditions: v.combinations, Faults: v.faults, FaultLimit: v.limit, Tools: tools,
+		Wording: v.suite.Manifest.Settings[suite.SettingWording],
 		Paths: v.paths, Measure: measure, Toolmaker: newOldTools(v, tools), Scribe: v.scribe,
 		Databases: func(ctx context.Context, work func(context.Context, *instances.Database) error) error {
 			return v.each(ctx, names, work)

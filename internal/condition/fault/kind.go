@@ -148,6 +148,7 @@ type (
 type Target struct {
 	Tool    string `json:"tool"`
 	Variant string `json:"variant,omitempty"`
+	Wording string `json:"wording,omitempty"` // plain-N or terse-N; "" is plain-1
 	kind    *Kind
 }
 
@@ -180,6 +181,9 @@ func (k *Kind) Bind(f Fault) error {
 		return fmt.Errorf("condition %s has no variant %q", k.Name, variant)
 	}
 	f.Common().kind = k
+	if err := checkWording(f.Common().Wording); err != nil {
+		return err
+	}
 	if b, ok := f.(bounded); ok && !b.InBounds() {
 		return fmt.Errorf("a number is out of bounds")
 	}

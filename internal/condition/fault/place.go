@@ -14,6 +14,8 @@ type PlaceInput struct {
 	Plan  *task.Plan   // the primary plan of the instance
 	Tools []*task.Tool // that the agent is shown, with those of the task's plans
 	Seed  uint64       // of the instance
+	// Wording is one of [WordingNames], or "" for the first plain form everywhere.
+	Wording string
 }
 
 // Reasons why a kind does not fit a task, a closed list.
@@ -96,6 +98,9 @@ func (k *Kind) Place(points int, variant string, in PlaceInput) (placed []Fault,
 		}
 		f := k.New()
 		f.Common().Variant, f.Common().kind = variant, k
+		if p.Wording != "" && !k.Inert {
+			f.Common().Wording = p.drawWording()
+		}
 		if reason := f.Place(p); reason != "" {
 			return nil, reason
 		}

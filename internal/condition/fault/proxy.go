@@ -162,8 +162,8 @@ var (
 			"The default is true."}
 )
 
-// Passing are the settings of failures that may hit the transport.
-func Passing() []Setting {
+// SetPassing are the settings of failures that may hit the transport.
+func SetPassing() []Setting {
 	return []Setting{SetAs(AsResult, AsError, AsStatus, AsDrop, AsSilence), SetExecuted, SetWait}
 }
 

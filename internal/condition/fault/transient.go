@@ -14,11 +14,12 @@ const (
 	CodeRateLimit   = "rate_limited"
 )
 
-// Wording is what distinguishes the kinds of failures that pass.
-type Wording struct {
-	Code, Message string
-	Note          string // of the look-alike
-	Symptom       string // for the hint: what calls may do
+// Passing is what distinguishes the kinds of failures that pass.
+type Passing struct {
+	Code     string
+	Messages Phrases // plain ones
+	Notes    Phrases // of the look-alike
+	Symptom  string  // for the hint: what calls may do
 }
 
 // transient is a failure that passes. The first calls to the tool fail, whatever their arguments. If several such kinds
@@ -27,16 +28,16 @@ type transient struct {
 	Target
 	Times int `json:"times"` // how many calls fail
 
-	wording *Wording
+	passing *Passing
 	after   int // attempts that fail for other reasons first
 }
 
 // Transient makes the kind of a failure that passes.
-func Transient(k Kind, w Wording) *Kind {
+func Transient(k Kind, w Passing) *Kind {
 	k.Passes = true
-	k.New = func() Fault { return &transient{wording: &w} }
+	k.New = func() Fault { return &transient{passing: &w} }
 	k.Proxy.Once, k.Proxy.Class = true, ClassRefusal
-	k.Proxy.Make = func(Settings) Fault { return &transient{wording: &w, Times: 1} }
+	k.Proxy.Make = func(Settings) Fault { return &transient{passing: &w, Times: 1} }
 	return &k
 }
 
@@ -47,7 +48,7 @@ func (f *transient) Place(p *Placement) string {
 
 func (f *transient) Again() { f.Times++ }
 
-func (f *transient) Double() []Step { return f.Note(f.wording.Note) }
+func (f *transient) Double() []Step { return f.Note(f.Say(f.passing.Notes, TerseNotes)) }
 
 func (f *transient) Prepare(m *Made) { f.after = m.Spend(f.Tool, f.Times) }
 
@@ -60,13 +61,13 @@ func (f *transient) Refuse(c *Call) (*task.ToolError, *Decision) {
 	if failure < 1 || failure > f.Times {
 		return nil, &Decision{}
 	}
-	return &task.ToolError{Code: f.wording.Code, Message: f.wording.Message},
+	return f.Fails(f.passing.Code, f.passing.Messages),
 		Applied(Int("failure", failure), Int("of", f.Times))
 }
 
 func (f *transient) Hint(*Adviser) (string, error) {
-	return "Calls to " + Code(f.Tool) + " may " + f.wording.Symptom + ": the error is " + Code(f.wording.Code) +
-		". That passes by itself: the tool stays the right one. Make the same call again with the same arguments, a few " +
+	return "Calls to " + Code(f.Tool) + " may " + f.passing.Symptom + ": the error is " + Code(f.Reports(f.passing.Code)) +
+		". It may pass by itself: the tool stays the right one. Make the same call again with the same arguments, a few " +
 		"times if need be, and turn to another tool only if it fails for much longer. Check whether records came: an " +
 		"answer beside which a note speaks of trouble is complete, and nothing is wrong.", nil
 }

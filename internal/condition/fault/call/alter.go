@@ -21,7 +21,15 @@ type alteration struct {
 	Strict   string `json:"strict"` // the name of the strict form
 }
 
-const fieldApplied = "applied_arguments"
+// appliedNames are the names of the echo.
+var appliedNames = fault.Phrases{
+	"applied_arguments",
+	"arguments_applied",
+	"effective_arguments",
+	"applied_parameters",
+	"arguments_used",
+	"request_parameters",
+}
 
 // StrictSuffix ends the names of strict forms.
 const StrictSuffix = "_strict"
@@ -126,16 +134,16 @@ func (f *alteration) Beside(c *fault.Call, arguments map[string]any) ([]fault.Fi
 	if !f.Hits(c) && c.Tool.Name != f.Strict {
 		return nil, nil
 	}
-	return echoed(arguments), nil
+	return f.echoed(arguments), nil
 }
 
 // echoed writes arguments as they reached the tool.
-func echoed(arguments map[string]any) []fault.Field {
+func (f *alteration) echoed(arguments map[string]any) []fault.Field {
 	var fields []fault.Field
 	for _, name := range fault.SortedKeys(arguments) {
 		fields = append(fields, fault.Field{Name: name, Value: fault.Encode(arguments[name])})
 	}
-	return []fault.Field{fault.Nested(fieldApplied, fields...)}
+	return []fault.Field{fault.Nested(f.Word(appliedNames), fields...)}
 }
 
 // replace changes the argument, and each element if it is a list. References stay as they are.
@@ -176,7 +184,7 @@ func (f *alteration) replace(
 func (f *alteration) hint(happens, shows string) string {
 	return "On its way to " + fault.Code(f.Tool) + " or to " + fault.Code(f.Strict) + ", its strict form, the argument " +
 		fault.Code(f.Argument) + " " + happens + ", so that the tool answers another question. Before you use a result, " +
-		"compare " + fault.Code(fieldApplied) + " beside it with what you gave. Where " + fault.Code(f.Argument) +
+		"compare " + fault.Code(f.Word(appliedNames)) + " beside it with what you gave. Where " + fault.Code(f.Argument) +
 		" differs, because " + shows + ", throw the result away and make the same call to the other form; or use other " +
 		"tools. Where nothing differs, nothing is wrong."
 }

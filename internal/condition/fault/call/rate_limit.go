@@ -1,8 +1,9 @@
 package call
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -31,6 +32,36 @@ var RateLimit = &fault.Kind{
 	},
 }
 
+// quotaMessages say that the quota is spent, and how long to wait.
+var quotaMessages = fault.Phrases{
+	"Too many calls: the quota of this tool is spent. Call it again in {wait} at the earliest.",
+	"Rate limit exceeded. Retry after {wait}.",
+	"429 Too Many Requests: wait {wait} before the next call.",
+	"This tool's quota is used up. Try again in {wait}.",
+	"Request limit reached; wait until the limit resets in {wait}.",
+	"You have exceeded the rate limit of this tool. Please wait {wait} and repeat the call.",
+}
+
+// terseQuota say it without the wait.
+var terseQuota = fault.Phrases{
+	"429 Too Many Requests",
+	"Rate limit exceeded.",
+	"Quota exceeded.",
+	"Too many requests.",
+	"Request limit reached.",
+	"Throttled.",
+}
+
+// quotaNotes are those of the look-alike.
+var quotaNotes = fault.Phrases{
+	"Quota of this tool: 1 of 2 calls left in this window.",
+	"Rate limit: 1 request remaining.",
+	"X-RateLimit-Remaining: 1",
+	"You have used 50 % of the quota of this tool.",
+	"Calls left in this window: 1.",
+	"Usage notice: 1 of 2 requests used.",
+}
+
 type rateLimit struct {
 	fault.Target
 	Wait int `json:"wait"` // in turns, counted from that of the first call to the tool
@@ -44,7 +75,7 @@ func (f *rateLimit) Place(p *fault.Placement) string {
 func (f *rateLimit) Again() { f.Wait++ }
 
 func (f *rateLimit) Double() []fault.Step {
-	return f.Note("Quota of this tool: 1 of 2 calls left in this window.")
+	return f.Note(f.Say(quotaNotes, fault.TerseNotes))
 }
 
 func (f *rateLimit) Prepare(m *fault.Made) { m.Spend(f.Tool, 1) }
@@ -62,17 +93,21 @@ func (f *rateLimit) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 	if left <= 0 {
 		return nil, &fault.Decision{}
 	}
-	return &task.ToolError{Code: fault.CodeRateLimit, Message: QuotaSpent(left, "turn")},
+	message := f.Say(quotaMessages, terseQuota, "{wait}", units(left, "turn"))
+	return &task.ToolError{Code: fault.CodeRateLimit, Message: message},
 		fault.Applied(fault.Int("wait", left))
 }
 
 // QuotaSpent is the message of a refusal that asks to wait for some units.
 func QuotaSpent(wait int, unit string) string {
-	if wait != 1 {
+	return strings.ReplaceAll(quotaMessages[0], "{wait}", units(wait, unit))
+}
+
+func units(n int, unit string) string {
+	if n != 1 {
 		unit += "s"
 	}
-	return fmt.Sprintf("Too many calls: the quota of this tool is spent. Call it again in %d %s at the earliest.", wait,
-		unit)
+	return strconv.Itoa(n) + " " + unit
 }
 
 func (f *rateLimit) Hint(*fault.Adviser) (string, error) {

@@ -11,10 +11,22 @@ var Rejected = fault.Transient(fault.Kind{
 	},
 	Proxy: &fault.Proxy{Says: "Validation refuses a call that is right, and says that it will accept it later.",
 		Settings: fault.Refusing(), Status: 422},
-}, fault.Wording{
-	Code: fault.CodeRejected,
-	Message: "Validation refused the call: the cached schema of the tool is stale and is being refreshed. " +
-		"The same call will be accepted once that is done.",
-	Note:    "The cached schema was stale and has been refreshed; the call was accepted.",
-	Symptom: "be refused though they are right, because a cached schema is stale",
+}, fault.Passing{
+	Code: fault.CodeRejected, Symptom: "be refused though they are right, because a cached schema is stale",
+	Messages: fault.Phrases{
+		"Validation refused the call: the cached schema of the tool is stale and is being refreshed. The same call will be accepted once that is done.",
+		"The validator is reloading its schema. Retry the same request.",
+		"The request was rejected by an outdated validator, which is being updated. Try again.",
+		"422: validation failed because the schema cache is out of date. Try again in a moment.",
+		"The gateway could not validate the call against the current schema. The cache is being rebuilt; retry.",
+		"Validation is temporarily inconsistent after a deployment. Send the same call again.",
+	},
+	Notes: fault.Phrases{
+		"The cached schema was stale and has been refreshed; the call was accepted.",
+		"The schema cache was reloaded before this call.",
+		"Validated against a schema that was refreshed just now.",
+		"Warning: the validator was restarted; the call passed validation.",
+		"The schema version changed during the call. The arguments are valid in both versions.",
+		"Validation was repeated once with the current schema.",
+	},
 })

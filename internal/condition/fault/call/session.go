@@ -32,6 +32,36 @@ var Session = &fault.Kind{
 	},
 }
 
+// expiredMessages say that the session has expired.
+var expiredMessages = fault.Phrases{
+	"The session has expired. Call `{renew}`, then make this call again.",
+	"Session expired. Use `{renew}` to start a new one and repeat the call.",
+	"Your session is no longer valid: run `{renew}`, then try again.",
+	"401 Unauthorized: the session has timed out. Renew it with `{renew}`.",
+	"The session token has expired; call `{renew}` first.",
+	"Authentication expired. Call `{renew}` and send the request again.",
+}
+
+// terseExpired say it without a remedy.
+var terseExpired = fault.Phrases{
+	"401 Unauthorized",
+	"Session expired.",
+	"Invalid session.",
+	"Not authenticated.",
+	"Authentication failed.",
+	"Session not found.",
+}
+
+// oldSessionNotes are those of the look-alike.
+var oldSessionNotes = fault.Phrases{
+	"The session is nearly as old as it may become; it is still valid.",
+	"Your session expires in 4 minutes.",
+	"Session age: 56 of 60 minutes.",
+	"The session token was extended automatically.",
+	"Reminder: sessions end after one hour.",
+	"Session valid for 180 more seconds.",
+}
+
 type session struct {
 	fault.Target
 	Renewals int `json:"renewals"`
@@ -53,7 +83,7 @@ func (f *session) Companions(in fault.Input, m *fault.Made) error {
 }
 
 func (f *session) Double() []fault.Step {
-	return f.Note("The session is nearly as old as it may become; it is still valid.")
+	return f.Note(f.Say(oldSessionNotes, fault.TerseNotes))
 }
 
 func (f *session) Prepare(m *fault.Made) { m.Spend(f.Tool, f.Renewals) }
@@ -68,7 +98,7 @@ func (f *session) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 		return nil, &fault.Decision{}
 	}
 	return &task.ToolError{
-		Code: fault.CodeSession, Message: "The session has expired. Call `" + ToolRenew + "`, then make this call again.",
+		Code: fault.CodeSession, Message: f.Say(expiredMessages, terseExpired, "{renew}", ToolRenew),
 	}, fault.Applied(fault.Int("renewed", renewed), fault.Int("of", f.Renewals))
 }
 

@@ -35,10 +35,17 @@ type change struct {
 	Less   int `json:"less,omitempty"`
 }
 
-const (
-	fieldOthers = "other_sources"
-	hintSources = ". Results name the others in "
-)
+const hintSources = ". Results name the others in "
+
+// othersNames are the names of the list of other sources.
+var othersNames = fault.Phrases{
+	"other_sources",
+	"alternative_sources",
+	"also_from",
+	"alternatives",
+	"other_source_tools",
+	"alternative_tools",
+}
 
 // conflicting makes the row of a kind.
 func conflicting(k fault.Kind) *fault.Kind {
@@ -167,7 +174,7 @@ func (f *conflict) othersOf(tool string) fault.Field {
 	case slices.Contains(f.Mine, tool):
 		names = f.Others[len(f.Others)-1:]
 	}
-	return fault.Field{Name: fieldOthers, Value: fault.QuoteAll(names)}
+	return fault.Field{Name: f.Word(othersNames), Value: fault.QuoteAll(names)}
 }
 
 // apply makes rows wrong and returns how many differ.

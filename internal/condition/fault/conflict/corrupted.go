@@ -7,10 +7,35 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-const (
-	fieldRowCount = "row_count"
-	fieldSum      = "control_sum"
-)
+// rowCountNames are the names of the count.
+var rowCountNames = fault.Phrases{
+	"row_count",
+	"total_rows",
+	"num_rows",
+	"expected_row_count",
+	"source_row_count",
+	"total_rows_sent",
+}
+
+// sumNames are the names of the sum.
+var sumNames = fault.Phrases{
+	"control_sum",
+	"checksum",
+	"control_sums",
+	"checksums",
+	"sent_control_sum",
+	"column_checksum",
+}
+
+// damageNotes are those of the look-alike.
+var damageNotes = fault.Phrases{
+	"An earlier transmission was damaged; this one has been checked.",
+	"The first transfer was incomplete and was repeated.",
+	"Warning: one block was sent twice.",
+	"Integrity check repeated after a failed transfer.",
+	"A replica was rebuilt before this response.",
+	"The transfer was resumed once.",
+}
 
 // Corrupted is conflict.corrupted. The source's count of rows and sum of a column were made before it changed a value
 // or lost a row. In the look-alike they fit, and a warning speaks of an earlier damage. A result of one row has no sum,
@@ -43,16 +68,16 @@ func (f *corrupted) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload,
 	if wrong {
 		p, changed = f.corrupt(p)
 	}
-	p = p.With(fault.Int(fieldRowCount, len(before.Rows)))
+	p = p.With(fault.Int(f.Word(rowCountNames), len(before.Rows)))
 	name := c.Tool.Name
 	if at := f.Change.Column; at >= 0 && at < len(before.Columns) && len(before.Rows) > 1 &&
 		(name == f.Tool || f.Replicated || name == f.Others[len(f.Others)-1]) {
 		if total := sum(before, at); total != nil {
-			p = p.With(fault.Nested(fieldSum, fault.Field{Name: before.Columns[at], Value: task.AppendValue(nil, total)}))
+			p = p.With(fault.Nested(f.Word(sumNames), fault.Field{Name: before.Columns[at], Value: task.AppendValue(nil, total)}))
 		}
 	}
 	if f.Variant == fault.VariantLookalike && name == f.Tool {
-		p = p.With(fault.String("warning", "An earlier transmission was damaged; this one has been checked."))
+		p = p.With(fault.String("warning", f.Say(damageNotes, fault.TerseNotes)))
 	}
 	return p.With(f.othersOf(name)), f.decision(wrong, changed)
 }
@@ -100,9 +125,9 @@ func sum(r *task.Result, column int) task.Value {
 }
 
 func (f *corrupted) Hint(*fault.Adviser) (string, error) {
-	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(fieldOthers) + ". One may " +
+	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(f.Word(othersNames)) + ". One may " +
 		"have lost a record or changed numbers on the way. Check before you use a result: count its records against " +
-		fault.Code(fieldRowCount) + ", and add up the field that " + fault.Code(fieldSum) + " names, where it is there. " +
+		fault.Code(f.Word(rowCountNames)) + ", and add up the field that " + fault.Code(f.Word(sumNames)) + " names, where it is there. " +
 		"Where either does not fit, switch to the other source and check it in the same way. Where both fit, the records " +
 		"are right, whatever a warning says, and nothing is wrong.", nil
 }

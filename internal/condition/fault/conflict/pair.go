@@ -8,10 +8,19 @@ import (
 )
 
 const (
-	fieldAssembly   = "fields_from"
 	assemblyLists   = "separate lists, put together by position"
 	assemblyRecords = "one record each"
 )
+
+// assemblyNames are the names of the field that says how fields were joined.
+var assemblyNames = fault.Phrases{
+	"fields_from",
+	"assembly",
+	"joined_by",
+	"put_together",
+	"fields_assembly",
+	"fields_joined_by",
+}
 
 // Pair is conflict.pair. A source joins two linked fields from separate lists, and the values of one belong to other
 // records; another tool reads both together. In the look-alike the lists fit. In the mirror the other tool joins lists
@@ -103,13 +112,13 @@ func (f *pair) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 	if lists := f.Variant != fault.VariantMirror; lists == mine {
 		from = assemblyLists
 	}
-	return p.With(fault.String(fieldAssembly, from), f.othersOf(c.Tool.Name)), f.decision(wrong, changed)
+	return p.With(fault.String(f.Word(assemblyNames), from), f.othersOf(c.Tool.Name)), f.decision(wrong, changed)
 }
 
 func (f *pair) Hint(*fault.Adviser) (string, error) {
-	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(fieldOthers) + ". One may " +
+	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(f.Word(othersNames)) + ". One may " +
 		"put " + fault.Code(f.Field) + " beside the other fields of another record. Check before you use the fields " +
-		"together: ask both sources, and compare the records and what " + fault.Code(fieldAssembly) + " says. Where they " +
+		"together: ask both sources, and compare the records and what " + fault.Code(f.Word(assemblyNames)) + " says. Where they " +
 		"differ, switch to the source whose fields come from one record each. Where they are the same, nothing is wrong, " +
 		"even if the fields come from separate lists.", nil
 }

@@ -6,7 +6,15 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/fault"
 )
 
-const fieldAsOf = "as_of"
+// asOfNames are the names of the date.
+var asOfNames = fault.Phrases{
+	"as_of",
+	"updated_at",
+	"data_as_of",
+	"last_updated",
+	"snapshot_date",
+	"valid_at",
+}
 
 // Stale is conflict.stale.
 var Stale = conflicting(fault.Kind{
@@ -60,12 +68,12 @@ func (f *stale) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fa
 	if mine {
 		asOf = f.MineAsOf
 	}
-	return p.With(fault.String(fieldAsOf, asOf), f.othersOf(c.Tool.Name)), f.decision(wrong, changed)
+	return p.With(fault.String(f.Word(asOfNames), asOf), f.othersOf(c.Tool.Name)), f.decision(wrong, changed)
 }
 
 func (f *stale) Hint(*fault.Adviser) (string, error) {
-	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(fieldOthers) + ". One may " +
+	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(f.Word(othersNames)) + ". One may " +
 		"answer from an older state. Check before you answer: ask both, and compare the records and the date in " +
-		fault.Code(fieldAsOf) + ". Where the records differ, switch to the source with the later date and use its " +
+		fault.Code(f.Word(asOfNames)) + ". Where the records differ, switch to the source with the later date and use its " +
 		"records alone. Where they are the same, the dates mean nothing, and nothing is wrong.", nil
 }

@@ -36,7 +36,9 @@ func (f *allUnavailable) Place(p *fault.Placement) string {
 	return ""
 }
 
-func (f *allUnavailable) Double() []fault.Step { return f.NoteOn(fault.ToolsOf(f.Paths), retiringNote) }
+func (f *allUnavailable) Double() []fault.Step {
+	return f.NoteOn(fault.ToolsOf(f.Paths), f.Say(retiringNotes, fault.TerseNotes))
+}
 
 func (f *allUnavailable) Prepare(*fault.Made) { f.right = fault.ToolsOf(f.Paths) }
 
@@ -45,7 +47,7 @@ func (f *allUnavailable) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision
 	if !slices.Contains(f.right, c.Tool.Name) {
 		return nil, nil
 	}
-	return refuseForGood()
+	return refuseForGood(&f.Target)
 }
 
 // maxHintPaths bounds the paths that a hint lists.
@@ -56,7 +58,7 @@ func (f *allUnavailable) Hint(a *fault.Adviser) (string, error) {
 	if len(list) == 0 {
 		return "", fault.ErrNoTool(f.Tool)
 	}
-	return "Tools may fail with the error " + fault.Code(fault.CodeUnavailable) + ", which does not pass: calling again " +
+	return "Tools may fail with the error " + fault.Code(f.Reports(fault.CodeUnavailable)) + ", which does not pass: calling again " +
 		"does not help. Ways that could serve the request are: " + fault.Paths(list[:min(len(list), maxHintPaths)]) +
 		". When a tool of one fails so, switch to another way, and check by the specifications whether any other tool " +
 		"covers the request. Once every way has a tool that failed so, nothing remains: decline. Where a tool answers" +

@@ -1,6 +1,9 @@
 package exec
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/seatrial/seatrial/internal/condition/fault"
 )
 
@@ -18,6 +21,46 @@ var Crash = &fault.Kind{
 		Says: "The first half of the result comes back, marked incomplete.", Class: fault.ClassResult, Once: true,
 		Make: func(fault.Settings) fault.Fault { return &crash{From: 1, Times: 1} },
 	},
+}
+
+// crashMessages are beside the records of a call that failed half-way.
+var crashMessages = fault.Phrases{
+	"The tool crashed before it had read all records. The call can be made again.",
+	"The query was aborted before it finished. Retry to get all records.",
+	"Partial result: the worker failed. Try again.",
+	"Out of memory after the first part of the records; retry the call.",
+	"The stream ended early. Send the request again for the rest.",
+	"The process was killed while it returned records. You can retry.",
+}
+
+// terseCrash say it without a remedy.
+var terseCrash = fault.Phrases{
+	"500",
+	"Internal error.",
+	"Aborted.",
+	"Stream closed.",
+	"Worker exited.",
+	"Error.",
+}
+
+// crashNotes are beside all records in the look-alike.
+var crashNotes = fault.Phrases{
+	"A worker crashed and was restarted; all records are here.",
+	"The query was restarted once and finished.",
+	"A worker failed; another one finished the query.",
+	"Memory was low while this query ran.",
+	"The stream was reopened once.",
+	"The process was restarted before this response.",
+}
+
+// completeNames are the names of the mark: the field is true where records are missing if its name says so.
+var completeNames = fault.Phrases{
+	"complete",
+	"partial",
+	"is_complete",
+	"incomplete",
+	"result_complete",
+	"partial_result",
 }
 
 // crash begins with the call of the plan that delivers rows on which something depends.
@@ -47,8 +90,7 @@ func (f *crash) Again() { f.Times++ }
 
 func (f *crash) Double() []fault.Step {
 	return f.Fields(
-		fault.JSON("complete", "true"),
-		fault.String("warning", "A worker crashed and was restarted; all records are here."),
+		f.mark(true), fault.String("warning", f.Say(crashNotes, fault.TerseNotes)),
 	)
 }
 
@@ -65,18 +107,26 @@ func (f *crash) Divide(c *fault.Call, whole fault.Payload) (fault.Payload, *faul
 	}
 	n := len(whole.Result.Rows) / 2
 	part := whole.WithRows(whole.Result.Rows[:n:n]).
-		With(fault.JSON("complete", "false")).
-		With(fault.String("error", "The tool crashed before it had read all records. The call can be made again."))
+		With(f.mark(false), fault.String("error", f.Say(crashMessages, terseCrash)))
 	return part, fault.Applied(
 		fault.Int("delivered", n),
 		fault.Int("of", len(whole.Result.Rows)),
 	)
 }
 
+// mark says beside the records whether they are complete.
+func (f *crash) mark(complete bool) fault.Field {
+	name := f.Word(completeNames)
+	if strings.Contains(name, "partial") || strings.Contains(name, "incomplete") {
+		complete = !complete
+	}
+	return fault.JSON(name, strconv.FormatBool(complete))
+}
+
 func (f *crash) Hint(*fault.Adviser) (string, error) {
 	return "Calls to " + fault.Code(f.Tool) + " may break off half-way and return the records they had by then. Check " +
-		"the field " + fault.Code("complete") + " beside the records: where it is false, some are missing. Do not use " +
-		"them; make the same call again, a few times if need be, until the records come without that mark, and work with " +
-		"the last result. Where the field says true or is not there, all records are, whatever a warning says, and " +
+		"the field " + fault.Code(f.Word(completeNames)) + " beside the records: where it says so, some are missing. Do not " +
+		"use them; make the same call again, a few times if need be, until the records come without that mark, and work with " +
+		"the last result. Where the field says that nothing is missing, or does not exist, all records are there, whatever a warning says, and " +
 		"nothing is wrong.", nil
 }

@@ -50,7 +50,9 @@ func (f *firstTried) Place(p *fault.Placement) string {
 	return ""
 }
 
-func (f *firstTried) Double() []fault.Step { return f.NoteOn(fault.ToolsOf(f.Paths), retiringNote) }
+func (f *firstTried) Double() []fault.Step {
+	return f.NoteOn(fault.ToolsOf(f.Paths), f.Say(retiringNotes, fault.TerseNotes))
+}
 
 func (f *firstTried) Prepare(*fault.Made) { f.right = fault.ToolsOf(f.Paths) }
 
@@ -63,7 +65,7 @@ func (f *firstTried) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 	if first >= 0 && c.Earlier[first] != c.Tool.Name {
 		return nil, &fault.Decision{}
 	}
-	return refuseForGood()
+	return refuseForGood(&f.Target)
 }
 
 // StrikesFirst lists the candidate tools; the fault strikes the one that is called first.
@@ -79,7 +81,7 @@ func (f *firstTried) Hint(a *fault.Adviser) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "The first tool that you turn to may fail with the error " + fault.Code(fault.CodeUnavailable) + ", and goes " +
+	return "The first tool that you turn to may fail with the error " + fault.Code(f.Reports(fault.CodeUnavailable)) + ", and goes " +
 		"on failing whatever the arguments. Another whole way stays up. Ways that serve the request are: " +
 		fault.Paths(list) + ". At the first such error switch to one that does without the tool that failed, and check " +
 		"by the specifications that your calls cover every condition of the request. Where a tool answers" +

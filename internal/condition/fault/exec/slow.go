@@ -4,6 +4,7 @@ package exec
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 )
@@ -27,6 +28,26 @@ var Slow = &fault.Kind{
 	},
 }
 
+// slowNotes say how long the answer took.
+var slowNotes = fault.Phrases{
+	"The answer took {took} s; the limit is {limit} s.",
+	"Slow response: {took} s (timeout {limit} s).",
+	"Latency {took} s of at most {limit} s.",
+	"This request took {took} s. Requests are cancelled after {limit} s.",
+	"Performance notice: {took} s elapsed, limit {limit} s.",
+	"Completed in {took} s; deadline {limit} s.",
+}
+
+// terseSlow say it in figures.
+var terseSlow = fault.Phrases{
+	"elapsed={took}s limit={limit}s",
+	"{took} s",
+	"time: {took}",
+	"{took} s / {limit} s",
+	"duration_s: {took}",
+	"took {took}s",
+}
+
 type slow struct {
 	fault.Target
 	Milliseconds int `json:"milliseconds"`
@@ -47,8 +68,9 @@ func (f *slow) ChangeDelivery(c *fault.Call, d fault.Delivery) (fault.Delivery, 
 		return d, nil
 	}
 	if d.Error == nil {
-		d.Note = fault.JoinNotes(d.Note, fmt.Sprintf("The answer took %d.%d s; the limit is %d s.",
-			f.Milliseconds/1000, f.Milliseconds%1000/100, f.Deadline/1000))
+		d.Note = fault.JoinNotes(d.Note, f.Say(slowNotes, terseSlow,
+			"{took}", fmt.Sprintf("%d.%d", f.Milliseconds/1000, f.Milliseconds%1000/100),
+			"{limit}", strconv.Itoa(f.Deadline/1000)))
 	}
 	return d, f.Applied(fault.Int("milliseconds", f.Milliseconds))
 }

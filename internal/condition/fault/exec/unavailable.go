@@ -29,10 +29,28 @@ var Unavailable = &fault.Kind{
 
 type unavailable struct{ fault.Target }
 
+// unavailableMessages and retiringNotes are what tools say that fail for good, and those that will be withdrawn.
+var (
+	unavailableMessages = fault.Phrases{
+		"The tool is unavailable, and trying again will not help. Use another tool.",
+		"This tool has been permanently disabled. Use a different one.",
+		"410 Gone: the tool is no longer available. Use another tool.",
+		"The service behind this tool has been shut down. Retrying will not help.",
+		"This endpoint is permanently out of service.",
+		"The tool is no longer available. Another tool may provide the data.",
+	}
+	retiringNotes = fault.Phrases{
+		"This tool will be withdrawn in a later version. It still answers, and the answer is complete.",
+		"Deprecated: this tool will be removed in the next major version.",
+		"Deprecation notice: support ends at the end of the year.",
+		"This endpoint is deprecated and will be replaced. Current responses are not affected.",
+		"Sunset: this tool is scheduled for removal.",
+		"A successor of this tool is planned. This version works until then.",
+	}
+)
+
 const (
-	unavailableMessage = "The tool is unavailable, and trying again will not help. Use another tool."
-	retiringNote       = "This tool will be withdrawn in a later version. It still answers, and the answer is complete."
-	hintRetiring       = ", even with a note that it will be withdrawn, its answer is complete and nothing is to be done."
+	hintRetiring = ", even with a note that it will be withdrawn, its answer is complete and nothing is to be done."
 )
 
 func (f *unavailable) Place(p *fault.Placement) string {
@@ -50,18 +68,18 @@ func (f *unavailable) Place(p *fault.Placement) string {
 	return reason
 }
 
-func (f *unavailable) Double() []fault.Step { return f.Note(retiringNote) }
+func (f *unavailable) Double() []fault.Step { return f.Note(f.Say(retiringNotes, fault.TerseNotes)) }
 
 // Refuse implements [fault.Refuser].
 func (f *unavailable) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 	if !f.Hits(c) {
 		return nil, nil
 	}
-	return refuseForGood()
+	return refuseForGood(&f.Target)
 }
 
-func refuseForGood() (*task.ToolError, *fault.Decision) {
-	return &task.ToolError{Code: fault.CodeUnavailable, Message: unavailableMessage}, fault.Applied()
+func refuseForGood(t *fault.Target) (*task.ToolError, *fault.Decision) {
+	return t.Fails(fault.CodeUnavailable, unavailableMessages), fault.Applied()
 }
 
 func (f *unavailable) Hint(a *fault.Adviser) (string, error) {
@@ -72,7 +90,7 @@ func (f *unavailable) Hint(a *fault.Adviser) (string, error) {
 	if at < 0 {
 		return "", fmt.Errorf("no path avoids %q", f.Tool)
 	}
-	return fault.Code(f.Tool) + " may fail with the error " + fault.Code(fault.CodeUnavailable) +
+	return fault.Code(f.Tool) + " may fail with the error " + fault.Code(f.Reports(fault.CodeUnavailable)) +
 		". That does not pass: " +
 		"do not call it again, whatever the arguments. The same can be had in another way: " + fault.Path(all[at]) +
 		". Switch at the first such error, and check by the specifications of the tools you turn to that your calls cover " +

@@ -11,7 +11,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-const fieldLegend = "legend"
+// legendNames are the names of the legend.
+var legendNames = fault.Phrases{
+	"legend",
+	"codes",
+	"code_table",
+	"value_legend",
+	"lookup",
+	"code_legend",
+}
 
 // Alias is out.alias: a legend beside the records says what each code means.
 var Alias = &fault.Kind{
@@ -53,7 +61,7 @@ func (f *alias) Place(p *fault.Placement) string {
 func (f *alias) InBounds() bool { return f.ColumnTarget.InBounds() && f.Prefix != "" }
 
 func (f *alias) Double() []fault.Step {
-	return f.Fields(fault.Nested(fieldLegend, fault.Nested(f.Field, fault.String(f.Prefix+"-0", "not yet assigned"))))
+	return f.Fields(fault.Nested(f.Word(legendNames), fault.Nested(f.Field, fault.String(f.Prefix+"-0", "not yet assigned"))))
 }
 
 // ChangeResult implements [fault.ResultStep].
@@ -79,7 +87,7 @@ func (f *alias) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fa
 	if !decision.Applied {
 		return p, decision
 	}
-	p = p.With(fault.Nested(fieldLegend, fault.Nested(p.Result.Columns[f.Column], legend...)))
+	p = p.With(fault.Nested(f.Word(legendNames), fault.Nested(p.Result.Columns[f.Column], legend...)))
 	return p, fault.Applied(fault.String("field", f.Field), fault.Int("codes", len(codes)))
 }
 
@@ -97,7 +105,7 @@ func (f *alias) unused(r *task.Result) string {
 
 func (f *alias) Hint(*fault.Adviser) (string, error) {
 	return "The values of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may come as codes. " +
-		"Check " + fault.Code(fieldLegend) + " beside the records, which says what each code stands for. Put the values " +
+		"Check " + fault.Code(f.Word(legendNames)) + " beside the records, which says what each code stands for. Put the values " +
 		"back before you use them, and write them into later calls and into the answer in place of a reference. Where no " +
 		"code of the legend stands in the records, or there is no legend, nothing is wrong.", nil
 }

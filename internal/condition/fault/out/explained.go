@@ -5,6 +5,26 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
+// sentences contain a value.
+var sentences = fault.Phrases{
+	"The value of {field} in this record is {value}.",
+	"For this record the value of {field} was {value}.",
+	"In this record, {field} was found to be {value}.",
+	"The result for {field} in this row is {value}.",
+	"We found that {field} of this record is {value}.",
+	"According to the database, {field} of this entry is {value}.",
+}
+
+// explanations are beside plain values.
+var explanations = fault.Phrases{
+	"Each record is one finding; the values are given as they are.",
+	"This response lists all matching records.",
+	"The records below answer the query.",
+	"Results are listed one per row.",
+	"Each row describes one entry of the database.",
+	"All values come from the current database.",
+}
+
 // Explained is out.explained.
 var Explained = writes(fault.Kind{
 	Name: "out.explained", Summary: "values come inside a sentence",
@@ -14,12 +34,12 @@ var Explained = writes(fault.Kind{
 	},
 }, "Values come inside a sentence.", writing{
 	missing: fault.ReasonNoColumn,
-	write: func(_, field string, v task.Value) (task.Value, bool) {
+	write: func(f *form, field string, v task.Value) (task.Value, bool) {
 		_, ok := fault.PlainText(v)
-		return "The value of " + field + " in this record is " + string(task.AppendValue(nil, v)) + ".", ok
+		return f.Say(sentences, sentences, "{field}", field, "{value}", string(task.AppendValue(nil, v))), ok
 	},
-	double: func(*form) fault.Field {
-		return fault.String("explanation", "Each record is one finding; the values are given as they are.")
+	double: func(f *form) fault.Field {
+		return fault.String("explanation", f.Say(explanations, fault.TerseNotes))
 	},
 	happens: "The values of ",
 	comes:   " may come inside a sentence that says whose value it is.",

@@ -2,6 +2,7 @@ package out
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -25,9 +26,9 @@ type writing struct {
 	// fits reports whether a column of unknown values can be written.
 	fits func(c task.Column) bool
 	// write writes a value in the other form and reports whether it differs. Missing values and binary data stay.
-	write func(with, field string, v task.Value) (task.Value, bool)
+	write func(f *form, field string, v task.Value) (task.Value, bool)
 	// beside is a field that the fault adds; its name is "" for none.
-	beside func(with string) fault.Field
+	beside func(f *form) fault.Field
 	// double is a field that speaks of another form, beside values in their plain form.
 	double func(f *form) fault.Field
 
@@ -64,7 +65,7 @@ func (f *form) Place(p *fault.Placement) string {
 				return f.writing.fits == nil || f.writing.fits(c)
 			}
 			return slices.ContainsFunc(values, func(v task.Value) bool {
-				written, differs := f.writing.write(f.With, c.Name, v)
+				written, differs := f.writing.write(f, c.Name, v)
 				return differs && written != string(task.AppendValue(nil, v)) // a text that looks like the number is read as it
 			})
 		})
@@ -79,16 +80,17 @@ func (f *form) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 	}
 	name := p.Result.Columns[f.Column]
 	p, decision := f.WriteText(c, p, func(v task.Value) (task.Value, bool) {
-		return f.writing.write(f.With, name, v)
+		return f.writing.write(f, name, v)
 	})
 	if decision.Applied && f.writing.beside != nil {
-		p = p.With(f.writing.beside(f.With))
+		p = p.With(f.writing.beside(f))
 	}
 	return p, decision
 }
 
 func (f *form) Hint(*fault.Adviser) (string, error) {
-	return f.writing.happens + f.Describe() + f.writing.comes + " Check the values in the records themselves before you " +
+	return f.writing.happens + f.Describe() +
+		strings.ReplaceAll(f.writing.comes, "{locale}", fault.Code(f.Word(localeNames))) + " Check the values in the records themselves before you " +
 		"use them. " + f.writing.undo + " Write what you read into later calls and into the answer in place of a " +
 		"reference. Where the values are plain, whatever stands beside them, nothing is wrong.", nil
 }

@@ -5,6 +5,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
+// labels precede values.
+var labels = fault.Phrases{"Answer", "Result", "Value", "Output", "Finding", "Response"}
+
 // Labelled is out.labelled.
 var Labelled = writes(fault.Kind{
 	Name: "out.labelled", Summary: "values come after a label",
@@ -14,13 +17,13 @@ var Labelled = writes(fault.Kind{
 		Lookalike:  "a label beside plain values",
 	},
 }, "Values come after a label.", writing{
-	draw:    func(p *fault.Placement, _ string) string { return p.Pick("label", "Answer", "Result", "Value") },
+	draw:    func(p *fault.Placement, _ string) string { return p.Word("label", labels) },
 	setting: fault.Setting{Name: "with", Form: fault.FormText, Says: "The label, Answer by default."},
 	without: "Answer",
 	missing: fault.ReasonNoColumn,
-	write: func(label, _ string, v task.Value) (task.Value, bool) {
+	write: func(f *form, _ string, v task.Value) (task.Value, bool) {
 		s, ok := fault.PlainText(v)
-		return label + ": " + s, ok
+		return f.With + ": " + s, ok
 	},
 	double:  func(f *form) fault.Field { return fault.String("label", f.With) },
 	happens: "The values of ",

@@ -7,7 +7,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-const fieldMissing = "missing_values"
+// missingNames are the names of the declaration.
+var missingNames = fault.Phrases{
+	"missing_values",
+	"null_values",
+	"missing_value_codes",
+	"sentinel_values",
+	"absent_values",
+	"null_markers",
+}
 
 // NullSentinel is out.null-sentinel: the sentinel is declared, and no value of the field equals it.
 var NullSentinel = &fault.Kind{
@@ -41,7 +49,7 @@ func (f *nullSentinel) Place(p *fault.Placement) string {
 }
 
 func (f *nullSentinel) Double() []fault.Step {
-	return f.Fields(fault.Nested(fieldMissing, fault.JSON(f.Field, "null")))
+	return f.Fields(fault.Nested(f.Word(missingNames), fault.JSON(f.Field, "null")))
 }
 
 // ChangeResult implements [fault.ResultStep].
@@ -54,7 +62,7 @@ func (f *nullSentinel) ChangeResult(c *fault.Call, p fault.Payload) (fault.Paylo
 	if changed == 0 {
 		return p, &fault.Decision{}
 	}
-	p = p.With(fault.Nested(fieldMissing,
+	p = p.With(fault.Nested(f.Word(missingNames),
 		fault.Field{Name: p.Result.Columns[f.Column], Value: task.AppendValue(nil, sentinel)}))
 	return p, fault.Applied(fault.String("field", f.Field), fault.Int("values", changed))
 }
@@ -92,7 +100,7 @@ func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
 
 func (f *nullSentinel) Hint(*fault.Adviser) (string, error) {
 	return "Missing values of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may be written " +
-		"as a value. Check " + fault.Code(fieldMissing) + " beside the records, which declares it. Read that value as " +
+		"as a value. Check " + fault.Code(f.Word(missingNames)) + " beside the records, which declares it. Read that value as " +
 		"missing wherever it stands in the field: neither count it, add it up nor compare it, and give null in the " +
 		"answer. The other values are right. Where null is declared, or nothing, nothing is wrong.", nil
 }

@@ -8,7 +8,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-const fieldLocale = "locale"
+// localeNames are the names of the locale.
+var localeNames = fault.Phrases{
+	"locale",
+	"number_format",
+	"language",
+	"number_locale",
+	"content_language",
+	"locale_id",
+}
 
 // locales are forms of numbers: the mark between groups of three digits, and the one before the fraction.
 var locales = map[string]struct{ group, point string }{
@@ -31,19 +39,18 @@ var NumberFormat = writes(fault.Kind{
 	without: "de-DE",
 	missing: fault.ReasonNoNumber,
 	fits:    func(c task.Column) bool { return c.Type == task.TypeNumber },
-	write: func(locale, _ string, v task.Value) (task.Value, bool) {
+	write: func(f *form, _ string, v task.Value) (task.Value, bool) {
 		if !fault.IsNumber(v) {
 			return v, false
 		}
-		return formatNumber(v, locale), true
+		return formatNumber(v, f.With), true
 	},
-	beside: func(locale string) fault.Field { return fault.String(fieldLocale, locale) },
-	double: func(*form) fault.Field {
-		return fault.String(fieldLocale, "en-US; numbers are given as JSON numbers")
+	beside: func(f *form) fault.Field { return fault.String(f.Word(localeNames), f.With) },
+	double: func(f *form) fault.Field {
+		return fault.String(f.Word(localeNames), "en-US; numbers are given as JSON numbers")
 	},
 	happens: "The numbers of ",
-	comes: " may come as text in the form of another country, which " + fault.Code(fieldLocale) +
-		" beside the records names.",
+	comes:   " may come as text in the form of another country, which {locale} beside the records names.",
 	undo: "Read the marks between groups of digits and before the fraction as that country does, and make plain numbers " +
 		"of them.",
 })

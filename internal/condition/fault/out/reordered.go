@@ -7,7 +7,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-const fieldSortKeys = "sort_keys"
+// placeNames are the names of the list of places.
+var placeNames = fault.Phrases{
+	"sort_keys",
+	"sort_positions",
+	"row_order",
+	"ordering",
+	"row_ranks",
+	"row_positions",
+}
 
 // Reordered is out.reordered: the place of each row in the right order, from 1, is beside the rows.
 var Reordered = &fault.Kind{
@@ -65,7 +73,7 @@ func (f *reordered) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload,
 		places[i] = i + 1
 	}
 	if f.Variant == fault.VariantLookalike {
-		return p.With(fault.Field{Name: fieldSortKeys, Value: fault.Encode(places)}), f.Applied()
+		return p.With(fault.Field{Name: f.Word(placeNames), Value: fault.Encode(places)}), f.Applied()
 	}
 	if n < 2 {
 		return p, &fault.Decision{}
@@ -73,13 +81,13 @@ func (f *reordered) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload,
 	slices.Reverse(places)
 	rows := slices.Clone(p.Result.Rows)
 	slices.Reverse(rows)
-	return p.WithRows(rows).With(fault.Field{Name: fieldSortKeys, Value: fault.Encode(places)}),
+	return p.WithRows(rows).With(fault.Field{Name: f.Word(placeNames), Value: fault.Encode(places)}),
 		fault.Applied(fault.Int("rows", n))
 }
 
 func (f *reordered) Hint(*fault.Adviser) (string, error) {
 	return fault.Code(f.Tool) + " may return its records in another order than the right one. Check " +
-		fault.Code(fieldSortKeys) + " beside them: it gives, record by record, the place of each in the right order. " +
+		fault.Code(f.Word(placeNames)) + " beside them: it gives, record by record, the place of each in the right order. " +
 		"Where the places do not ascend, sort the records by them, and write the answer out in that order in place of a " +
 		"reference. Where they ascend, or there are none, nothing is wrong.", nil
 }

@@ -11,7 +11,15 @@ import (
 // ToolPage is the companion of out.truncated.
 const ToolPage = "next_page"
 
-const fieldCursor = "next_cursor"
+// cursorNames are the names of the cursor.
+var cursorNames = fault.Phrases{
+	"next_cursor",
+	"cursor",
+	"page_cursor",
+	"cursor_next",
+	"next_page_cursor",
+	"continuation_cursor",
+}
 
 // Truncated is out.truncated.
 var Truncated = &fault.Kind{
@@ -76,7 +84,7 @@ func (f *truncated) Companions(in fault.Input, m *fault.Made) error {
 }
 
 func (f *truncated) Double() []fault.Step {
-	return f.Fields(fault.Int("page", 1), fault.JSON(fieldCursor, "null"))
+	return f.Fields(fault.Int("page", 1), fault.JSON(f.Word(cursorNames), "null"))
 }
 
 // Divide implements [fault.PageStep].
@@ -95,9 +103,9 @@ func (f *truncated) Divide(c *fault.Call, whole fault.Payload) (fault.Payload, *
 func (f *truncated) page(label string, whole fault.Payload, n int) fault.Payload {
 	from := n * f.Size
 	to := min(from+f.Size, len(whole.Result.Rows))
-	cursor := fault.JSON(fieldCursor, "null")
+	cursor := fault.JSON(f.Word(cursorNames), "null")
 	if to < len(whole.Result.Rows) {
-		cursor = fault.String(fieldCursor, label+"/"+strconv.Itoa(n+1))
+		cursor = fault.String(f.Word(cursorNames), label+"/"+strconv.Itoa(n+1))
 	}
 	return whole.WithRows(whole.Result.Rows[from:to:to]).With(fault.Int("page", n+1), cursor)
 }
@@ -133,7 +141,7 @@ func (s *pager) Answer(
 }
 
 func (f *truncated) Hint(*fault.Adviser) (string, error) {
-	return fault.Code(f.Tool) + " may hand over the first page of its records alone. Check " + fault.Code(fieldCursor) +
+	return fault.Code(f.Tool) + " may hand over the first page of its records alone. Check " + fault.Code(f.Word(cursorNames)) +
 		" beside them: where it is not null, more follow. Before you use them call " + fault.Code(ToolPage) + " with the " +
 		"cursor, and again with each new one, until it is null; put the pages together in their order, and write the " +
 		"values into later calls and into the answer yourself, as a reference stands for one page. Where the cursor is " +

@@ -25,8 +25,8 @@ var WrappedUnit = writes(fault.Kind{
 	setting: fault.Setting{Name: "with", Form: fault.FormText, Says: "The unit, USD by default."},
 	without: "USD",
 	missing: fault.ReasonNoUnit,
-	write: func(unit, _ string, v task.Value) (task.Value, bool) {
-		return unit + " " + string(task.AppendValue(nil, v)), fault.IsNumber(v)
+	write: func(f *form, _ string, v task.Value) (task.Value, bool) {
+		return f.With + " " + string(task.AppendValue(nil, v)), fault.IsNumber(v)
 	},
 	double:  func(f *form) fault.Field { return fault.Nested("unit", fault.String(f.Field, f.With)) },
 	happens: "The numbers of ",

@@ -47,6 +47,46 @@ type paramAdded struct {
 	AsBefore string   `json:"as_before"`
 }
 
+// addedMessages ask for the argument.
+var addedMessages = fault.Phrases{
+	"Missing argument `{name}`. {values}",
+	"Required argument `{name}` is missing. {values}",
+	"400 Bad Request: `{name}` is required. {values}",
+	"The call lacks the required argument `{name}`. {values}",
+	"`{name}` was not given and is required. {values}",
+	"Missing required parameter `{name}`. {values}",
+}
+
+// terseAdded ask for it alone.
+var terseAdded = fault.Phrases{
+	"Missing argument `{name}`.",
+	"`{name}` is required.",
+	"400 Bad Request: `{name}`",
+	"Required parameter `{name}` not given.",
+	"Incomplete request: `{name}`.",
+	"No value for `{name}`.",
+}
+
+// addedValues say which values there are.
+var addedValues = fault.Phrases{
+	"`{name}` is one of {values}; \"{before}\" answers as the tool did before.",
+	"`{name}` takes one of {values}; \"{before}\" is the former default.",
+	"Values of `{name}`: {values}. \"{before}\" keeps the results unchanged.",
+	"Allowed for `{name}`: {values}; \"{before}\" works as before.",
+	"`{name}` can be {values}. With \"{before}\" the tool behaves as usual.",
+	"Choose `{name}` from {values}; \"{before}\" returns what it did before.",
+}
+
+// additionNotes are those of the look-alike.
+var additionNotes = fault.Phrases{
+	"In the next version this tool will take one more argument, `{name}`. Until then it answers without it.",
+	"Planned change: the next version adds the argument `{name}`.",
+	"Deprecation notice: calls without `{name}` will be refused from the next release.",
+	"The next release requires `{name}`. This one does not know it.",
+	"Upcoming: a new argument `{name}`. Current clients are not affected.",
+	"From the next version, `{name}` must be given.",
+}
+
 // additions are arguments that may be added: a name, and values of which the first answers as before.
 var additions = [][]string{
 	{"scope", "all", "current", "archived"},
@@ -73,13 +113,12 @@ func (f *paramAdded) Place(p *fault.Placement) string {
 }
 
 func (f *paramAdded) Double() []fault.Step {
-	return f.Note("In the next version this tool will take one more argument, `" + f.Argument +
-		"`. Until then it answers without it.")
+	return f.Note(f.Say(additionNotes, fault.TerseNotes, "{name}", f.Argument))
 }
 
 func (f *paramAdded) describe() string {
-	return "`" + f.Argument + "` is one of " + string(fault.QuoteAll(f.Values)) + "; \"" + f.AsBefore +
-		"\" answers as the tool did before."
+	return f.Say(addedValues, addedValues,
+		"{name}", f.Argument, "{values}", string(fault.QuoteAll(f.Values)), "{before}", f.AsBefore)
 }
 
 // ChangeArguments implements [fault.ArgumentStep].
@@ -90,18 +129,18 @@ func (f *paramAdded) ChangeArguments(
 		return arguments, nil, nil
 	}
 	refuse := func(code, message string) (map[string]any, *task.ToolError, *fault.Decision) {
-		return nil, &task.ToolError{Code: code, Message: message + " " + f.describe()},
-			fault.Applied(fault.String("refused", code))
+		return nil, &task.ToolError{Code: code, Message: message}, fault.Applied(fault.String("refused", code))
 	}
 	given, ok := arguments[f.Argument]
 	text, isText := given.(string)
 	switch {
 	case !ok:
-		return refuse(task.CodeMissingArgument, "Missing argument `"+f.Argument+"`.")
+		return refuse(task.CodeMissingArgument,
+			f.Say(addedMessages, terseAdded, "{name}", f.Argument, "{values}", f.describe()))
 	case !isText || !slices.Contains(f.Values, text):
-		return refuse(task.CodeWrongType, "Wrong value for `"+f.Argument+"`.")
+		return refuse(task.CodeWrongType, "Wrong value for `"+f.Argument+"`. "+f.describe())
 	case text != f.AsBefore:
-		return refuse(task.CodeBadArguments, "Nothing is kept under \""+text+"\".")
+		return refuse(task.CodeBadArguments, "There is no data for \""+text+"\". "+f.describe())
 	}
 	changed := maps.Clone(arguments)
 	delete(changed, f.Argument)

@@ -28,6 +28,39 @@ var ParamRenamed = &fault.Kind{
 	},
 }
 
+// renamedMessages refuse the old name and list the accepted ones.
+var renamedMessages = fault.Phrases{
+	"Unknown argument `{old}`. This tool accepts {accepted}.",
+	"Unexpected argument `{old}`. Accepted arguments: {accepted}.",
+	"`{old}` is not known as an argument. The tool accepts {accepted}.",
+	"Unrecognized parameter `{old}`; accepted parameters are {accepted}.",
+	"400 Bad Request: unknown parameter `{old}`. The tool accepts {accepted}.",
+	"Unexpected parameter `{old}`. This version accepts {accepted}.",
+}
+
+// terseRenamed refuse it alone.
+var terseRenamed = fault.Phrases{
+	"Unknown argument `{old}`.",
+	"400 Bad Request: `{old}`",
+	"Unrecognized parameter `{old}`.",
+	"Unexpected argument `{old}`.",
+	"No such parameter: `{old}`.",
+	"Invalid argument name `{old}`.",
+}
+
+// renamingNotes are those of the look-alike.
+var renamingNotes = fault.Phrases{
+	"In the next version the argument `{old}` will be called `{new}`. Until then it bears its old name.",
+	"Deprecation notice: `{old}` will be renamed to `{new}` in the next version.",
+	"`{old}` becomes `{new}` with the next release. Only `{old}` works now.",
+	"Planned change: `{new}` will replace `{old}`.",
+	"The name `{old}` is deprecated. Its successor `{new}` is not available yet.",
+	"From the next version, use `{new}` for `{old}`.",
+}
+
+// argumentSuffixes end new names.
+var argumentSuffixes = fault.Phrases{"_value", "_input", "_given", "_choice", "_param", "_arg"}
+
 type paramRenamed struct {
 	fault.Target
 	Argument string `json:"argument"`
@@ -46,7 +79,7 @@ func (f *paramRenamed) Place(p *fault.Placement) string {
 	}
 	names := given(s)
 	f.Tool, f.Argument = s.Tool.Name, names[p.Draw("argument").IntN(len(names))]
-	f.NewName = fault.FreeName(s.Tool, f.Argument+p.Pick("name", "_value", "_input", "_given", "_choice"),
+	f.NewName = fault.FreeName(s.Tool, f.Argument+p.Word("name", argumentSuffixes),
 		f.Argument+"_v2")
 	return ""
 }
@@ -63,8 +96,7 @@ func given(s *fault.Site) []string {
 }
 
 func (f *paramRenamed) Double() []fault.Step {
-	return f.Note("In the next version the argument `" + f.Argument + "` will be called `" + f.NewName +
-		"`. Until then it bears its old name.")
+	return f.Note(f.Say(renamingNotes, fault.TerseNotes, "{old}", f.Argument, "{new}", f.NewName))
 }
 
 // ChangeArguments implements [fault.ArgumentStep].
@@ -81,7 +113,7 @@ func (f *paramRenamed) ChangeArguments(
 		}
 		return nil, &task.ToolError{
 			Code:    task.CodeUnknownArgument,
-			Message: "Unknown argument `" + f.Argument + "`. This tool accepts " + fault.Code(accepted...) + ".",
+			Message: f.Say(renamedMessages, terseRenamed, "{old}", f.Argument, "{accepted}", fault.Code(accepted...)),
 		}, fault.Applied(fault.String("refused", f.Argument))
 	}
 	value, ok := arguments[f.NewName]

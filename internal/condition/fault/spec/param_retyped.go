@@ -42,6 +42,36 @@ var ParamRetyped = &fault.Kind{
 	},
 }
 
+// retypedMessages refuse a value and name the type that is wanted.
+var retypedMessages = fault.Phrases{
+	"Wrong type {given} for `{name}`: expected {wanted}.",
+	"Invalid value for `{name}`: expected {wanted} but got {given}.",
+	"`{name}` has the type {given}; expected {wanted}.",
+	"400 Bad Request: `{name}` is of type {given}, expected {wanted}.",
+	"Type mismatch in `{name}`: {given} was sent, expected {wanted}.",
+	"The value of `{name}` was refused: expected {wanted} but got {given}.",
+}
+
+// terseRetyped refuse it alone.
+var terseRetyped = fault.Phrases{
+	"Wrong type for `{name}`.",
+	"Invalid value for `{name}`.",
+	"400 Bad Request: `{name}`",
+	"Type error in `{name}`.",
+	"`{name}` is invalid.",
+	"The value of `{name}` could not be read.",
+}
+
+// retypingNotes are those of the look-alike.
+var retypingNotes = fault.Phrases{
+	"In the next version the argument `{name}` will be {wanted}. Until then it is taken as it was.",
+	"Planned change: `{name}` becomes {wanted} in the next version.",
+	"Deprecation notice: from the next release `{name}` is {wanted}. This release takes the old form.",
+	"The type of `{name}` will change to {wanted}. Nothing changes before the next version.",
+	"Upcoming: `{name}` as {wanted}. Current clients are not affected.",
+	"The next version will take `{name}` as {wanted}; this one does not.",
+}
+
 type paramRetyped struct {
 	fault.Target
 	Argument string `json:"argument"`
@@ -100,8 +130,7 @@ func (f *paramRetyped) convertible(arguments map[string]any) bool {
 func isYear(n int64) bool { return n >= 1000 && n <= 2999 }
 
 func (f *paramRetyped) Double() []fault.Step {
-	return f.Note("In the next version the argument `" + f.Argument + "` will be " + f.expected() +
-		". Until then it is taken as it was.")
+	return f.Note(f.Say(retypingNotes, fault.TerseNotes, "{name}", f.Argument, "{wanted}", f.expected()))
 }
 
 func (f *paramRetyped) expected() string {
@@ -126,8 +155,9 @@ func (f *paramRetyped) ChangeArguments(
 	value, fits := f.read(given)
 	if !fits {
 		return nil, &task.ToolError{
-			Code:    task.CodeWrongType,
-			Message: "Wrong type " + task.JSONType(given) + " for `" + f.Argument + "`: expected " + f.expected() + ".",
+			Code: task.CodeWrongType,
+			Message: f.Say(retypedMessages, terseRetyped,
+				"{name}", f.Argument, "{given}", task.JSONType(given), "{wanted}", f.expected()),
 		}, fault.Applied(fault.String("refused", f.Argument))
 	}
 	changed := maps.Clone(arguments)

@@ -30,6 +30,9 @@ var ResultRenamed = &fault.Kind{
 	},
 }
 
+// suffixes end new names.
+var suffixes = fault.Phrases{"_value", "_out", "_found", "_result", "_data", "_field"}
+
 type resultRenamed struct {
 	fault.ColumnTarget
 	NewName string `json:"new_name"`
@@ -50,7 +53,7 @@ func (f *resultRenamed) Place(p *fault.Placement) string {
 	if reason != "" {
 		return reason
 	}
-	f.NewName = f.Field + p.Pick("name", "_value", "_out", "_found", "_result")
+	f.NewName = f.Field + p.Word("name", suffixes)
 	taken := func(c task.Column) bool { return c.Name == f.NewName }
 	for slices.ContainsFunc(p.Find(f.Tool).Body.Columns, taken) {
 		f.NewName += "_2"

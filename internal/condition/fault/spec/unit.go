@@ -42,9 +42,17 @@ type unit struct {
 const (
 	signName  = "name"
 	signField = "field"
-
-	fieldUnits = "units"
 )
+
+// unitNames are the names of the field that names units.
+var unitNames = fault.Phrases{
+	"units",
+	"unit",
+	"scales",
+	"units_by_field",
+	"field_units",
+	"scale",
+}
 
 var unitWords = map[int]string{10: "tenths", 100: "hundredths", 1000: "thousandths"}
 
@@ -96,7 +104,7 @@ func (f *unit) restores(v, scaled task.Value) bool {
 func (f *unit) InBounds() bool { return f.ColumnTarget.InBounds() && unitWords[f.Factor] != "" }
 
 func (f *unit) Double() []fault.Step {
-	return f.Fields(fault.Nested(fieldUnits, fault.String(f.Field, "ones")))
+	return f.Fields(fault.Nested(f.Word(unitNames), fault.String(f.Field, "ones")))
 }
 
 // ChangeResult implements [fault.ResultStep].
@@ -112,7 +120,7 @@ func (f *unit) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 	if f.Sign == signName {
 		p = p.Renamed(f.Column, name+"_in_"+word)
 	} else {
-		p = p.With(fault.Nested(fieldUnits, fault.String(name, word)))
+		p = p.With(fault.Nested(f.Word(unitNames), fault.String(name, word)))
 	}
 	return p, fault.Applied(fault.String("field", f.Field), fault.Int("factor", f.Factor), fault.Int("values", changed))
 }
@@ -120,7 +128,7 @@ func (f *unit) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 func (f *unit) Hint(*fault.Adviser) (string, error) {
 	where := "the name of the field then ends in the unit"
 	if f.Sign == signField {
-		where = fault.Code(fieldUnits) + " beside the records then names the unit"
+		where = fault.Code(f.Word(unitNames)) + " beside the records then names the unit"
 	}
 	return "The numbers of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may be scaled: " +
 		where + ". Check for it before you use them. Convert back, dividing tenths by ten, hundredths by a hundred and " +

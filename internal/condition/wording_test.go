@@ -1,0 +1,152 @@
+package condition
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// worded places a kind under many seeds in one wording and returns, by the form of its wording, what its steps say.
+func worded(t *testing.T, kind, variant, wording, split string) map[string][]string {
+	t.Helper()
+	said := map[string][]string{}
+	for seed := range uint64(60) {
+		in := seaTask()
+		in.Seed, in.Wording, in.Task.Split = seed, wording, split
+		for i := range in.Task.Plans {
+			in.Plan = &in.Task.Plans[i]
+			conditions, refused, err := Place(Fault{Kind: kind}, variant, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused != nil {
+				continue
+			}
+			f, err := conditions[0].decodeFault()
+			if err != nil {
+				t.Fatal(err)
+			}
+			form := f.Common().Wording
+			if known := said[form]; known != nil {
+				continue
+			}
+			steps, tools := stepsOf(t, conditions[:1], in)
+			calls := someCalls(in, tools)
+			for _, tool := range in.Tools {
+				calls = append(calls, &fault.Call{Tool: tool, Label: "first", Turn: 1, Number: 1, Attempt: 1})
+			}
+			for _, call := range calls {
+				for _, s := range steps {
+					said[form] = append(said[form], act(s, call))
+				}
+			}
+		}
+	}
+	return said
+}
+
+// wordless are kinds that say nothing in words: they show themselves by tools or by the form of values.
+var wordless = []string{"distractors-only", "spec.result-reshaped", "spec.result-retyped", "out.wrapped-unit"}
+
+// TestWordings: every kind has at least six forms in each wording, of which two occur in the test split only, and so
+// has its look-alike.
+func TestWordings(t *testing.T) {
+	for _, kind := range kindNames() {
+		for _, variant := range Variants(kind) {
+			if slices.Contains(wordless, kind) || variant == fault.VariantControl || variant == fault.VariantMirror {
+				continue
+			}
+			if kind == "out.null-sentinel" && variant == fault.VariantFault || kind == "out.reordered" {
+				continue // its values are few in this task: the names are those of the look-alike
+			}
+			for _, wording := range fault.WordingNames() {
+				seen, familiar := worded(t, kind, variant, wording, task.SplitTest), worded(t, kind, variant, wording,
+					task.SplitValidation)
+				texts := map[string]bool{}
+				for _, list := range seen {
+					texts[strings.Join(list, "\n")] = true
+				}
+				if len(seen) != fault.Wordings || len(texts) < fault.Wordings {
+					t.Errorf("%s~%s %s: %d forms with %d texts", kind, variant, wording, len(seen), len(texts))
+				}
+				for _, held := range []string{wording + "-5", wording + "-6"} {
+					if familiar[held] != nil {
+						t.Errorf("%s~%s: %s is not held out", kind, variant, held)
+					}
+				}
+				if len(familiar) != 4 {
+					t.Errorf("%s~%s %s: %d familiar forms", kind, variant, wording, len(familiar))
+				}
+			}
+		}
+	}
+}
+
+// remedies are words that tell an agent what to do, or whether a failure passes.
+var remedies = regexp.MustCompile(`(?i)\b(try|tried|retry|retrying|again|later|another|instead|use|call|wait|repeat|renew|` +
+	`temporar\w*|permanent\w*|will|help|accepts?|accepted|expected|one of|before|no longer)\b`)
+
+// TestTerseErrors: terse errors name no remedy, and failures that pass read as those that do not.
+func TestTerseErrors(t *testing.T) {
+	refused := regexp.MustCompile(`refuse (\w+: [^\[]*?) \[true|arguments map\[\] ?(\w+: [^\[]*?) \[true`)
+	errorsOf := func(kind, wording string) []string {
+		var list []string
+		for _, said := range worded(t, kind, fault.VariantFault, wording, task.SplitTest) {
+			for _, text := range said {
+				for _, m := range refused.FindAllStringSubmatch(text, -1) {
+					list = append(list, m[1]+m[2])
+				}
+			}
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	passing := errorsOf("exec.timeout", fault.WordingTerse)
+	for _, kind := range []string{"exec.connection", "exec.server-error", "exec.io", "call.rejected", "exec.unavailable",
+		"exec.first-tried", "exec.all-unavailable"} {
+		if got := errorsOf(kind, fault.WordingTerse); !slices.Equal(got, passing) || len(got) != fault.Wordings {
+			t.Errorf("%s says %q, exec.timeout %q", kind, got, passing)
+		}
+		if plain := errorsOf(kind, fault.WordingPlain); len(plain) != fault.Wordings {
+			t.Errorf("%s says in plain wording %q", kind, plain)
+		}
+	}
+	for _, kind := range kindNames() {
+		for _, text := range errorsOf(kind, fault.WordingTerse) {
+			if found := remedies.FindString(text); found != "" && found != "No" {
+				t.Errorf("%s: %q names a remedy: %s", kind, text, found)
+			}
+		}
+	}
+}
+
+// TestControlSumRevealsNoAnswer: of a result with one row, no field beside it has the value that a corrupted source
+// lost.
+func TestControlSumRevealsNoAnswer(t *testing.T) {
+	in := seaTask()
+	in.Task.Gold.Rows, in.Task.Gold.Blocks = in.Task.Gold.Rows[:1], []int{1}
+	in.Plan.Evidence[0].Rows = 1
+	for seed := range uint64(20) {
+		in.Seed = seed
+		for _, variant := range []string{fault.VariantFault, fault.VariantMirror} {
+			conditions, refused, err := Place(Fault{Kind: "conflict.corrupted"}, variant, in)
+			if err != nil || refused != nil {
+				t.Fatal(refused, err)
+			}
+			steps, tools := stepsOf(t, conditions, in)
+			right := fault.Payload{Result: &task.Result{Columns: []string{"name", "length", "crew"},
+				Rows: []task.Row{{"Ada", 32.5, int64(12)}}}}
+			for _, tool := range slices.Concat(in.Tools, tools) {
+				p, decision := steps[0].(fault.ResultStep).ChangeResult(&fault.Call{Tool: tool, Label: "c", Attempt: 1}, right)
+				text := string(p.AppendContent(nil))
+				if decision != nil && decision.Applied && regexp.MustCompile(`32\.5|12\b`).MatchString(text) {
+					t.Errorf("%s", text)
+				}
+			}
+		}
+	}
+}
