@@ -84,7 +84,8 @@ func (a *app) buildCommand() *cobra.Command {
 	f.IntVar(&o.FaultLimit, "fault-limit", 0,
 		"tasks for each fault, drawn by the seed; 0 takes all to which it applies")
 	f.StringVar(&o.Wording, "wording", o.Wording,
-		"texts of faults: "+strings.Join(fault.WordingNames(), ", or ")+" (no remedies; passing and lasting failures read alike)")
+		"texts of faults: "+strings.Join(fault.WordingNames(), ", or ")+
+			" (no remedies; failures that pass read like those that last)")
 	f.BoolVar(&o.Synthesize, "synthesize", false,
 		"generate rows for databases of which the corpus has only the schema")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest published answer, in rows")
@@ -166,7 +167,8 @@ func checkBuild(o pipeline.Options) error {
 	if !(o.ValidationShare >= 0 && o.ValidationShare <= 1) {
 		return diag.Usagef("--validation-share %g: from 0 to 1", o.ValidationShare)
 	}
-	return cmp.Or(condition.CheckWording(o.Wording), settings.AtLeast("max-rows", o.MaxRows, 1), settings.AtLeast("augment", o.Augment, 0),
+	return cmp.Or(condition.CheckWording(o.Wording),
+		settings.AtLeast("max-rows", o.MaxRows, 1), settings.AtLeast("augment", o.Augment, 0),
 		settings.AtLeast("fault-limit", o.FaultLimit, 0), settings.AtLeast("limit", o.Limit, 0),
 		settings.Positive("statement-timeout", o.StatementTimeout), settings.AtLeast("workers", o.Workers, 1))
 }

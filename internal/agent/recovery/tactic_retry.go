@@ -93,7 +93,8 @@ func saysPassing(err *task.ToolError) bool {
 
 // isLasting reports whether an error says that trying again is useless.
 func isLasting(err *task.ToolError) bool {
-	return contains(err.Message, "will not help", "permanently", "no longer available", "another tool", "different tool") ||
+	return contains(err.Message, "will not help", "permanently", "no longer available", "another tool",
+		"different tool") ||
 		err.Code == task.CodeUnknownTool
 }
 
