@@ -71,7 +71,7 @@ type Result struct {
 // Checks lists all checks in the order of the page: tasks, faults, requests, tools.
 func Checks() []Check {
 	var list []Check
-	for _, part := range [][]Check{taskChecks, faultChecks, disclosureChecks} {
+	for _, part := range [][]Check{taskChecks, faultChecks, requestChecks, disclosureChecks} {
 		list = append(list, part...)
 	}
 	return list

@@ -48,8 +48,8 @@ type Reader struct {
 	Model rest.Writer // nil: what was not read stays unread
 }
 
-// NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, and a reader of
-// what it writes. If there are vectors, a text must be near the request that it words, and nearer than to any other.
+// NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, and a reader
+// of what it writes. If there are vectors, a text must be near the request that it words, and nearer than to any other.
 func NewScribe(
 	name string, before []request.Written, writer rest.Writer, reader Reader, vectors *embedding.Vectors,
 ) *Scribe {

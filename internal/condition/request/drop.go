@@ -455,7 +455,8 @@ func (p *place) replace(n *naming, again bool) (edit, bool) {
 	if strings.HasPrefix(p.after, "-") || p.start > 0 && p.text[p.start-1] == '-' {
 		return edit{}, false // part of a compound
 	}
-	e, ok := edit{}, false
+	var e edit
+	var ok bool
 	switch n.kind {
 	case kindLimit:
 		e, ok = p.limit()

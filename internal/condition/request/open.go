@@ -128,8 +128,6 @@ func (o *opening) belongs() bool  { return o.named() && ours[lastWord(o.noun)] }
 func (o *opening) isBare() bool {
 	return o.named() && !bareless[lastWord(o.noun)] && !strings.HasSuffix(o.before, " of ")
 }
-func (o *opening) closes() bool { return o.named() && o.ends() }
-
 func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 
 // bareless nouns need more than an article to mean a certain one.

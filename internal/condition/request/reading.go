@@ -22,10 +22,10 @@ const (
 )
 
 // readingInstructions precede a text and the requests that it may mean.
-const readingInstructions = `Read the text between the two lines of dashes. Below it are numbered requests. At most one of them asks for exactly what
-the text asks for: the same things, under the same conditions, with the same values, the same details left open, and the
-same order and number of results. Reply with one JSON object and nothing else: {"request": N, "values": [...]}, where N is
-the number of that request, or 0 if none of them asks for the same, and values are the names, numbers and dates that the
+const readingInstructions = `Read the text between the two lines of dashes. Below it are numbered requests.
+At most one of them asks for exactly what the text asks for: the same things, under the same conditions, with the same
+values, the same details left open, and the same order and number of results. Reply with one JSON object and nothing
+else: {"request": N, "values": [...]}, where N is the number of that request, or 0 if none of them asks for the same, and values are the names, numbers and dates that the
 text states, each as the text writes it.
 
 -----
@@ -164,8 +164,8 @@ func alikeness(a, b map[string]bool) float64 {
 }
 
 // clauseStarts begin clauses that a request can lose.
-var clauseStarts = regexp.MustCompile(`(?i)(?:, | )(?:and|or|but|with|without|whose|that|which|who|where|when|from|in|of|for|by|` +
-	`than|at|on|before|after|between|sorted|ordered|excluding|including) `)
+var clauseStarts = regexp.MustCompile(`(?i)(?:, | )(?:and|or|but|with|without|whose|that|which|who|where|when|from|` +
+	`in|of|for|by|than|at|on|before|after|between|sorted|ordered|excluding|including) `)
 
 // withoutLastClause leaves out the last clause of the first sentence, "" if nothing would remain.
 func withoutLastClause(s string) string {

@@ -277,7 +277,8 @@ func (v *Value) missing() (*Dropped, *draft, string) {
 
 // clumsiness is what rules leave behind where they do not suffice: a noun, a number or a part of a word right before
 // what stands for a value, or a noun in the singular behind a number.
-var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|\b(?:an?|top|first|last|next|past|previous|coming) a certain|\b1 a certain`)
+var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|` +
+	`\b(?:an?|top|first|last|next|past|previous|coming) a certain|\b1 a certain`)
 
 // clumsy reports whether a request without a value does not read as English.
 func clumsy(t *Task, made *draft) bool {
