@@ -19,7 +19,7 @@ func faultOptions(dir string, workers int) Options {
 	o := Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours, o.Workers = []string{"demo"}, 7, dir, 16, 3, workers
 	o.Styles = Styles()
-	if underRace {
+	if reduced {
 		o.Styles, o.Limit = []string{"func", "slot"}, 3
 	}
 	o.Faults = []string{"all", "exec.timeout+spec.result-renamed", "call.session+conflict.stale+out.labelled", "exec.io:3"}
@@ -31,7 +31,7 @@ func faultOptions(dir string, workers int) Options {
 func TestFaultsSameBytes(t *testing.T) {
 	var first string
 	workers := []int{1, 2, 16}
-	if underRace {
+	if reduced {
 		workers = []int{1, 16}
 	}
 	for _, workers := range workers {
@@ -183,7 +183,7 @@ func TestFaultDrift(t *testing.T) {
 			}
 		}, "the list of other right ways was"},
 	} {
-		if underRace && i == driftsUnderRace {
+		if reduced && i == driftsUnderRace {
 			break
 		}
 		s, err := suite.Load(dir)
@@ -201,8 +201,8 @@ func TestFaultDrift(t *testing.T) {
 // TestFaultNumbers puts the bundled corpus, and Spider's dev questions where they are at hand, under every kind: at
 // least thirty kinds are certified on 25 tasks and more, and each on nine of ten tasks on which it makes sense.
 func TestFaultNumbers(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector would take minutes over what the ordinary build tests")
+	if reduced {
+		t.Skip("the whole demo takes minutes: it is tested where SEATRIAL_SHARED is set")
 	}
 	corpora := map[string]string{"demo": "demo"}
 	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {

@@ -28,7 +28,7 @@ var requestConditions = []string{"drop-detail", "clarify", "surface", "surface:5
 func requestOptions(dir string, workers int) Options {
 	o := demoOptions(dir)
 	o.Workers, o.Neighbours, o.Conditions, o.Styles = workers, 3, requestConditions, []string{"rest"}
-	if underRace {
+	if reduced {
 		o.Limit = 12
 	}
 	return o
@@ -162,7 +162,7 @@ func checkIncomplete(t *testing.T, s *suite.Suite) {
 		}
 		phrased++
 	}
-	if !underRace && (executed < 800 || alike < 700 || phrased < 200) {
+	if !reduced && (executed < 800 || alike < 700 || phrased < 200) {
 		t.Errorf("%d queries were executed, %d requests became the same, %d were read", executed, alike, phrased)
 	}
 }
@@ -351,7 +351,7 @@ func TestRequestDrift(t *testing.T) {
 			}
 		}, "the instance was"},
 	} {
-		if underRace && i == driftsUnderRace {
+		if reduced && i == driftsUnderRace {
 			break
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -371,8 +371,8 @@ func TestRequestDrift(t *testing.T) {
 // least that a task could be about in its place. Which these are it finds out by itself: it asks the database about
 // each. On Spider most of those that are missing count few things: too few answers differ.
 func TestRequestNumbers(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector would take minutes over what the ordinary build tests")
+	if reduced {
+		t.Skip("the whole demo takes minutes: it is tested where SEATRIAL_SHARED is set")
 	}
 	corpora := []struct {
 		name   string

@@ -91,7 +91,7 @@ func writtenStatic(t *testing.T, w *scribbler, limit int) Options {
 // the rest; verify agrees without it, and no one is asked twice.
 func TestStaticWritten(t *testing.T) {
 	limit := 40
-	if underRace {
+	if reduced {
 		limit = 8
 	}
 	for _, bad := range []bool{false, true} {

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 func demoOptions(dir string) Options {
 	o := Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Workers = []string{"demo"}, 7, dir, 2
-	if underRace {
+	if reduced {
 		o.Limit, o.Neighbours = 6, 3
 	}
 	return o
@@ -141,16 +141,16 @@ func TestDemo(t *testing.T) {
 	s := demo(t)
 	checkAccount(t, s)
 	c := s.Manifest.Counts
-	if c.Read < 160 && !underRace {
+	if c.Read < 160 && !reduced {
 		t.Errorf("%d examples were read", c.Read)
 	}
 	if 100*c.Published < 95*c.Read {
 		t.Errorf("%d of %d examples are published, want 95 %%: %v", c.Published, c.Read, c.RejectedByReason)
 	}
-	if c.TasksWithAlternative != c.Structured || c.Structured < 90 && !underRace {
+	if c.TasksWithAlternative != c.Structured || c.Structured < 90 && !reduced {
 		t.Errorf("%d of %d structured tasks have a second plan", c.TasksWithAlternative, c.Structured)
 	}
-	if underRace {
+	if reduced {
 		return // a few neighbours tell less
 	}
 	if c.MutationScore < 0.95 {
@@ -244,7 +244,7 @@ func files(t *testing.T, dir string) map[string][]byte {
 func TestChance(t *testing.T) {
 	s := demo(t)
 	tasks, hits, several := 20, 0, 0
-	if underRace {
+	if reduced {
 		tasks = 2
 	}
 	worlds := map[string]*database.World{}

@@ -25,7 +25,7 @@ var chosen = []string{"replace-tool", "related-tools:3", "unrelated-tools:3"}
 func toolkitOptions(dir string, workers int) Options {
 	o := Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours, o.Workers = []string{"demo"}, 7, dir, 24, 3, workers
-	if underRace {
+	if reduced {
 		o.Limit = 10
 	}
 	o.Styles, o.Conditions = []string{task.StyleFunc, task.StyleRest}, append(slices.Clone(chosen), "replace-tool:3",
@@ -289,7 +289,7 @@ func TestToolkitDrift(t *testing.T) {
 		{"other conditions", func(s *suite.Suite) { s.Manifest.Settings[suite.SettingCondition] = "gold-tools" },
 			"nothing that the suite was built with makes the instance"},
 	} {
-		if underRace && i == driftsUnderRace {
+		if reduced && i == driftsUnderRace {
 			break
 		}
 		s, err := suite.Load(dir)
@@ -354,8 +354,8 @@ func TestToolkitsStandApart(t *testing.T) {
 // TestToolkitNumbers puts the bundled corpus, and Spider's dev questions where they are at hand, under the conditions:
 // four tasks in five have twin worlds, and nineteen in twenty are published under each.
 func TestToolkitNumbers(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector would take minutes over what the ordinary build tests")
+	if reduced {
+		t.Skip("the whole demo takes minutes: it is tested where SEATRIAL_SHARED is set")
 	}
 	corpora := map[string]string{"demo": "demo", "demo by meaning": "demo"}
 	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {

@@ -64,7 +64,7 @@ func writtenOptions(t *testing.T, w rest.Writer, workers int) Options {
 	o := requestOptions(t.TempDir(), workers)
 	o.Conditions = []string{"drop-detail", "clarify", "paraphrase", "surface"}
 	o.Limit, o.Styles = 30, []string{"func"}
-	if underRace {
+	if reduced {
 		o.Limit = 6
 	}
 	o.Writer, o.WriterName = w, "test/scribe"

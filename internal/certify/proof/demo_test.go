@@ -75,7 +75,7 @@ var shelves = sync.OnceValues(func() ([]*shelf, error) {
 	}
 	var list []*shelf
 	for _, d := range c.Databases {
-		if underRace && len(list) > 0 {
+		if reduced && len(list) > 0 {
 			break
 		}
 		s := &shelf{name: d.Name}
@@ -87,7 +87,7 @@ var shelves = sync.OnceValues(func() ([]*shelf, error) {
 		}
 		s.schema.Name = d.Name
 		for _, e := range c.Examples {
-			if e.Database != d.Name || underRace && len(s.questions) == 10 {
+			if e.Database != d.Name || reduced && len(s.questions) == 10 {
 				continue
 			}
 			q, err := sqlast.Parse(e.SQL, s.schema)

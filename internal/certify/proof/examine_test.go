@@ -262,7 +262,7 @@ func TestGoldRejectsOthers(t *testing.T) {
 		}
 	}
 	t.Logf("%d results of others and %d changed ones were held against golds", others, mutants)
-	if !underRace && (others < 8000 || mutants < 2000 || reordered < 20) {
+	if !reduced && (others < 8000 || mutants < 2000 || reordered < 20) {
 		t.Errorf("only %d results of others, %d changed and %d reordered ones were held against golds", others, mutants,
 			reordered)
 	}

@@ -473,7 +473,7 @@ func crowded(n uint64) string {
 func TestPathsAgainstAllCalls(t *testing.T) {
 	right, paths, made := 0, 0, 0
 	scripts := []string{bay, crowded(1), crowded(2), crowded(3)}
-	if underRace {
+	if reduced {
 		scripts = scripts[:1]
 	}
 	for _, script := range scripts {
@@ -491,7 +491,7 @@ func TestPathsAgainstAllCalls(t *testing.T) {
 		made += o.made
 	}
 	t.Logf("%d calls, %d right ways, %d paths", made, right, paths)
-	if !underRace && (right < 400 || paths < 140) {
+	if !reduced && (right < 400 || paths < 140) {
 		t.Errorf("%d sets of tools are right and %d paths were found: too few to tell", right, paths)
 	}
 }
@@ -542,7 +542,7 @@ func TestDemoPathsAgainstAllCalls(t *testing.T) {
 		made += o.made
 	}
 	t.Logf("%d tasks, %d paths, %d calls", tasks, paths, made)
-	if !underRace && (tasks < 30 || paths < 5) {
+	if !reduced && (tasks < 30 || paths < 5) {
 		t.Errorf("%d tasks were compared, %d paths found", tasks, paths)
 	}
 }

@@ -30,7 +30,7 @@ var everyStyle = sync.OnceValues(func() (string, error) {
 	o := pipeline.Defaults()
 	o.Corpora, o.Seed, o.WorkDir = []string{"demo"}, seed, filepath.Join(scratch, "styles-work")
 	o.Styles = []string{task.StyleFunc, task.StyleRest, task.StyleSlot, task.StyleSel}
-	if underRace {
+	if reduced {
 		o.Limit = 12
 	}
 	built, err := pipeline.Run(context.Background(), o)
@@ -242,7 +242,7 @@ func TestRecoverySolvesEveryKind(t *testing.T) {
 				many++
 			}
 		}
-		if want := map[string]int{task.StyleFunc: 31, task.StyleSlot: 26}[styles[0]]; many < want && !underRace {
+		if want := map[string]int{task.StyleFunc: 31, task.StyleSlot: 26}[styles[0]]; many < want && !reduced {
 			t.Errorf("%v: %d kinds landed on at least 5 tasks, want %d: %v", styles, many, want, landed)
 		}
 	}
@@ -274,7 +274,7 @@ func TestRecoverySolvesCompositions(t *testing.T) {
 		c.check(t)
 		landed += c.landed
 	}
-	if landed < 130 && !underRace {
+	if landed < 130 && !reduced {
 		t.Errorf("%d instances landed", landed)
 	}
 }
@@ -316,7 +316,7 @@ func TestPoliciesDiffer(t *testing.T) {
 		}
 		clean++
 	}
-	if clean < 900 && !underRace {
+	if clean < 900 && !reduced {
 		t.Errorf("%d clean instances", clean)
 	}
 }
@@ -358,7 +358,7 @@ func TestRecoveryGivesUp(t *testing.T) {
 			}
 		}
 	}
-	if declined < 150 && !underRace {
+	if declined < 150 && !reduced {
 		t.Errorf("%d declined", declined)
 	}
 }
@@ -422,7 +422,7 @@ func TestRecoveryIsRepeatable(t *testing.T) {
 		}
 		same++
 	}
-	if same < 200 && !underRace {
+	if same < 200 && !reduced {
 		t.Errorf("%d instances", same)
 	}
 }

@@ -1,3 +1,7 @@
+//go:build !race
+
+// The shortcuts run in one goroutine, and SQLite is dozens of times slower under the race detector.
+
 package shortcut_test
 
 import (

@@ -51,7 +51,7 @@ func made(source, split string) (*suite.Suite, error) {
 	o := pipeline.Defaults()
 	o.Corpora, o.Split, o.Seed, o.Neighbours = []string{source}, split, 7, 2
 	o.Styles = []string{task.StyleFunc, task.StyleRest}
-	if underRace {
+	if reduced {
 		o.Limit = 90
 	}
 	name, _, _ := strings.Cut(source, ":")
@@ -176,14 +176,14 @@ func TestDemo(t *testing.T) {
 	found := map[string]*outcomes{}
 	for i, b := range shelves(t, s, nothingFound) {
 		for n, tk := range b.tasks {
-			if underRace && n%5 > 0 {
+			if reduced && n%5 > 0 {
 				continue
 			}
 			c := check(t, b, tk, found, 1)
 			if c == nil {
 				continue
 			}
-			if len(c.Toolkit) != size && !underRace {
+			if len(c.Toolkit) != size && !reduced {
 				t.Errorf("%s: %d tools", tk.ID, len(c.Toolkit))
 			}
 			other, _, err := again[i].finder.Find(t.Context(), tk, b.query(t, tk), nil, size)
@@ -202,7 +202,7 @@ func TestDemo(t *testing.T) {
 	}
 	for style, o := range found {
 		t.Logf("%s: %d tasks, %d twins, %d bounded", style, o.tasks, o.twins, o.bounded)
-		if !underRace && (o.tasks < 200 || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95) || o.twins == 0 {
+		if !reduced && (o.tasks < 200 || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95) || o.twins == 0 {
 			t.Errorf("%s: %+v", style, *o)
 		}
 	}
@@ -288,7 +288,7 @@ func TestTwinsCannotBeTold(t *testing.T) {
 	worlds, calls := 0, 0
 	for _, b := range shelves(t, s, nil) {
 		for i, task := range b.tasks {
-			if i%5 > 0 || underRace && i%40 > 0 {
+			if i%5 > 0 || reduced && i%40 > 0 {
 				continue
 			}
 			c, refusal, err := b.finder.Find(t.Context(), task, b.query(t, task), nil, size)
@@ -302,7 +302,7 @@ func TestTwinsCannotBeTold(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls that gave rows on each side of %d twins", calls, worlds)
-	if least := 70; !underRace && worlds < least || calls < 40*worlds || worlds == 0 {
+	if least := 70; !reduced && worlds < least || calls < 40*worlds || worlds == 0 {
 		t.Errorf("%d calls on %d twins are too few to show anything", calls, worlds)
 	}
 }
