@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race spider lint format fuzz bench docs clients release ci clean
+.PHONY: help build demo test race spider storm lint format fuzz bench docs clients release ci clean
 
 FUZZTIME ?= 30s
 VERSION ?= snapshot
@@ -24,6 +24,9 @@ race: ## run the tests under the race detector, without the corpora
 spider: ## check what is promised about the whole of Spider; needs SEATRIAL_SHARED
 	@test -n "$$SEATRIAL_SHARED" || { echo "set SEATRIAL_SHARED to the folder that contains data/spider"; exit 1; }
 	go test -timeout 20m -run TestSpider -v ./internal/cli
+
+storm: ## run the attacks of internal/storm at full size: forged suites, signals
+	SEATRIAL_STORM=full go test -timeout 3h ./internal/storm
 
 lint: ## run golangci-lint, and install it if it is missing
 	.ci/run lint

@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/audit"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +43,7 @@ func (a *app) auditCommand() *cobra.Command {
 			if err := checkBuild(o); err != nil {
 				return err
 			}
-			work, err := os.MkdirTemp("", "seatrial-audit-")
+			work, err := suite.WorkFolder("", "seatrial-audit-")
 			if err != nil {
 				return fmt.Errorf("audit: %w", err)
 			}

@@ -234,7 +234,7 @@ func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*s
 	if err := probe(out); err != nil {
 		return nil, diag.Usagef("the suite cannot be written: %v", err).WithHint("give another --out")
 	}
-	work, err := os.MkdirTemp("", "seatrial-build-")
+	work, err := suite.WorkFolder("", "seatrial-build-")
 	if err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -146,8 +148,22 @@ func brokenInput(err error) error {
 			WithHint("build the suite again: its files must not be changed")
 	case errors.As(err, &changed):
 		return diag.Usagef("%s", changed).WithHint("run the agents again: the file of a run must not be changed")
+	case isUnusable(err):
+		return diag.Usagef("%v", err).WithHint("check the file and its folder: they are damaged, or you may not use them so")
 	}
 	return err
+}
+
+// isUnusable reports whether an error means that a file or folder is damaged, read-only or of another kind.
+func isUnusable(err error) bool {
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.EMFILE)
+	}
+	const perm, readOnly, corrupt, cantOpen, notADatabase = 3, 8, 11, 14, 26 // SQLite's codes
+	var coded interface{ Code() int }
+	return errors.As(err, &coded) &&
+		slices.Contains([]int{perm, readOnly, corrupt, cantOpen, notADatabase}, coded.Code()&0xff)
 }
 
 // isDiagnosed reports whether an error says what is wrong. Errors that an interrupt causes do not: they may come from

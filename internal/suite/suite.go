@@ -445,7 +445,7 @@ func Write(dir string, s *Suite, databases map[string]string) error {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("write suite: %w", err)
 	}
-	work, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".partial-")
+	work, err := WorkFolder(parent, "."+filepath.Base(dir)+".partial-")
 	if err != nil {
 		return fmt.Errorf("write suite: %w", err)
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -253,6 +255,34 @@ func TestCorruption(t *testing.T) {
 	var c *CorruptError
 	if _, err := Load(dir); !errors.As(err, &c) || !strings.Contains(c.File, "slot.jsonl") {
 		t.Errorf("a file that the manifest does not name: %v", err)
+	}
+}
+
+// TestFoldersOfKilledProcessesAreRemoved keeps the folder of a live process and removes that of a dead one.
+func TestFoldersOfKilledProcessesAreRemoved(t *testing.T) {
+	parent := t.TempDir()
+	dead := exec.Command("go", "version")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(parent, fmt.Sprintf(".x.partial-%d-1", dead.Process.Pid))
+	other := filepath.Join(parent, ".x.partial-notes")
+	for _, dir := range []string{left, other} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := WorkFolder(parent, ".x.partial-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := WorkFolder(parent, ".x.partial-"); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{left: false, other: true, first: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s exists: %v, want %v", dir, err == nil, want)
+		}
 	}
 }
 

@@ -71,6 +71,9 @@ func (p *Prices) Lookup(spec string) (Price, bool) {
 // reads 012 as 10) are errors. All that is wrong is reported, each with its place in file, as a joined error of exit
 // code 2.
 func ParsePrices(file string, data []byte) (*Prices, error) {
+	if err := diag.CheckYAML(file, data); err != nil {
+		return nil, err
+	}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, syntaxError(file, err)

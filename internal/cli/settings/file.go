@@ -126,6 +126,9 @@ func readConfig(path string, root *cobra.Command) (map[string]map[string]setting
 	if err != nil {
 		return nil, diag.Usagef("the configuration cannot be read: %v", err)
 	}
+	if err := diag.CheckYAML(path, data); err != nil {
+		return nil, err
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError

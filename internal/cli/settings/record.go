@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -17,9 +18,16 @@ type Record = map[string]json.RawMessage
 // Command is the setting that names the command that began a run; `run` has none.
 const Command = "command"
 
-// Snapshot returns the content settings, for the run's file.
+// Snapshot returns the content settings, for the run's file. The credentials in an address are left out: a resumed run
+// gets them from --base-url again.
 func (r *Run) Snapshot() (Record, error) {
 	record := Record{}
+	if address, err := url.Parse(r.BaseURL); err == nil && address.User != nil {
+		whole := r.BaseURL
+		defer func() { r.BaseURL = whole }()
+		address.User = nil
+		r.BaseURL = address.String()
+	}
 	return record, errors.Join(Add(record, r.content), Add(record, r.recorded))
 }
 

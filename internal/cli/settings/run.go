@@ -207,6 +207,7 @@ func (r *Run) ResumeFlags(f *pflag.FlagSet) {
 	SuiteFlag(f, &r.Location)
 	f.AddFlag(r.content.Lookup("interpreter"))
 	f.AddFlag(r.content.Lookup("python-limits"))
+	f.AddFlag(r.content.Lookup("base-url"))
 	f.AddFlagSet(r.execution)
 	f.AddFlagSet(r.provider)
 }

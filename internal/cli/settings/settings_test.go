@@ -145,3 +145,16 @@ func TestGivenFlagsBeatTheRecord(t *testing.T) {
 		t.Errorf("interpreter %q, trials %d", is.Interpreter, is.Trials)
 	}
 }
+
+// TestRecordsContainNoCredentials records an address that has some: the run keeps them, and its record does not.
+func TestRecordsContainNoCredentials(t *testing.T) {
+	r := New()
+	r.BaseURL = "http://ada:s3cret@127.0.0.1:9/v1"
+	record, err := r.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Text(record, "base_url"); got != "http://127.0.0.1:9/v1" || r.BaseURL != "http://ada:s3cret@127.0.0.1:9/v1" {
+		t.Errorf("recorded as %q, and used as %q", got, r.BaseURL)
+	}
+}

@@ -88,21 +88,21 @@ const (
 // database checks the file in a database's place and records its checksum. A journal with pending changes is a usage
 // error: the database is opened as immutable later, without those changes.
 func (s *source) database(name string) (fileState, error) {
-	file, err := s.tree.Open(name)
+	info, err := fs.Stat(s.tree, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fileMissing, nil
 	}
 	if err != nil {
 		return fileMissing, unreadable(s.path(name), err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	info, err := file.Stat()
+	if !info.Mode().IsRegular() {
+		return fileForeign, nil // opening a pipe would wait for its other end
+	}
+	file, err := s.tree.Open(name)
 	if err != nil {
 		return fileMissing, unreadable(s.path(name), err)
 	}
-	if !info.Mode().IsRegular() {
-		return fileForeign, nil
-	}
+	defer func() { _ = file.Close() }() // it was only read
 	head := make([]byte, len(sqliteMagic))
 	n, err := io.ReadFull(file, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -122,10 +122,13 @@ func (e *ExistsError) Error() string { return e.Path + " exists" }
 type FormatError struct {
 	Path   string
 	Format string // what the file says it is; "" if it says nothing
+	Empty  bool   // nothing was written before the run was ended
 }
 
 func (e *FormatError) Error() string {
 	switch {
+	case e.Empty:
+		return e.Path + " contains nothing: the run was ended before it began, and can be started again"
 	case e.Format == "":
 		return e.Path + " is not a run"
 	case strings.HasPrefix(e.Format, formatPrefix):
@@ -255,17 +258,15 @@ func Create(ctx context.Context, path string, meta Meta) (*Store, error) {
 }
 
 func create(ctx context.Context, path string, meta Meta, l *lock) (*Store, error) {
-	if _, err := os.Lstat(path); err == nil {
-		return nil, &ExistsError{Path: path}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("create run: %w", err)
+	if err := reserve(ctx, path); err != nil {
+		return nil, err
 	}
 	settings, digest, err := meta.settings()
 	if err != nil {
 		return nil, fmt.Errorf("create run: settings: %w", err)
 	}
 	s := &Store{path: path, meta: meta, lock: l}
-	if err := s.openWriter(ctx, "mode=rwc"); err != nil {
+	if err := s.openWriter(ctx, "mode=rw"); err != nil {
 		return nil, err
 	}
 	// One transaction: if the process is killed here, the file is not a run, and not half a run.
@@ -281,6 +282,50 @@ func create(ctx context.Context, path string, meta Meta, l *lock) (*Store, error
 		return nil, errors.Join(fmt.Errorf("create run %s: %w", path, err), s.write.Close())
 	}
 	return s.start()
+}
+
+// reserve makes an empty file that only its owner can read: runs contain prompts and answers. A file that a killed
+// process or a full disk left before the run began is taken over.
+func reserve(ctx context.Context, path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return file.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("create run: %w", err)
+	}
+	if !hasNoRun(ctx, path) {
+		return &ExistsError{Path: path}
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		return fmt.Errorf("create run: %w", err)
+	}
+	for _, rest := range []string{"-wal", "-shm", "-journal"} {
+		_ = os.Remove(path + rest) // of a write that was not finished
+	}
+	return os.Chmod(path, 0o600)
+}
+
+// unbegunSize is the most that SQLite writes of a run before its first transaction is complete.
+const unbegunSize = 4096
+
+// hasNoRun reports whether a file is a database without any table.
+func hasNoRun(ctx context.Context, path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > unbegunSize {
+		return false
+	}
+	if info.Size() == 0 {
+		return true
+	}
+	db, err := sql.Open("sqlite", dsn(path, "mode=ro"))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = db.Close() }()
+	tables := -1
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables)
+	return err == nil && tables == 0
 }
 
 // Resume opens a run to continue it. With another suite or other settings the error is a [MismatchError].
@@ -316,8 +361,8 @@ func differences(was, is Meta) []Difference {
 
 // Edit opens a run to write grades to it, whatever its suite and settings.
 func Edit(ctx context.Context, path string) (*Store, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open run: %w", err)
+	if err := checkFile(path); err != nil {
+		return nil, err
 	}
 	l, err := acquire(ctx, path)
 	if err != nil {
@@ -347,8 +392,8 @@ func (s *Store) edit(ctx context.Context) error {
 
 // Open opens a run for reading only. It can be read while it is being written.
 func Open(ctx context.Context, path string) (*Store, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open run: %w", err)
+	if err := checkFile(path); err != nil {
+		return nil, err
 	}
 	s := &Store{path: path}
 	if err := s.openReader(); err != nil {
@@ -358,6 +403,18 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(err, s.read.Close())
 	}
 	return s, nil
+}
+
+// checkFile checks that a run is a file: opening a pipe would wait for its other end.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		return fmt.Errorf("open run: %w", err)
+	}
+	return nil
 }
 
 // dsn is the name of a file for the driver; it escapes special characters of the path.
@@ -405,7 +462,7 @@ func (s *Store) loadMeta(ctx context.Context) error {
 	switch {
 	case errors.Is(err, sql.ErrNoRows),
 		errors.As(err, &coded) && (coded.Code() == sqliteError || coded.Code() == sqliteNotADB):
-		return &FormatError{Path: s.path}
+		return &FormatError{Path: s.path, Empty: hasNoRun(ctx, s.path)}
 	case err != nil:
 		return fmt.Errorf("open run %s: %w", s.path, err)
 	case format != RunFormat:

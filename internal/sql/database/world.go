@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -19,6 +20,8 @@ import (
 
 // ErrClosed says that a world was used after it was closed.
 var ErrClosed = errors.New("the database is closed")
+
+var errNoFile = errors.New("not a regular file")
 
 // Kinds of limits.
 const (
@@ -87,8 +90,12 @@ type World struct {
 // Open opens a file read-only, as a database that does not change while it is open. A file that is not an SQLite
 // database is a [*QueryError]; a missing file is an error of package fs.
 func Open(path string, options Options) (*World, error) {
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if !info.Mode().IsRegular() { // opening a pipe waits for its other end
+		return nil, fmt.Errorf("open database: %w", &fs.PathError{Op: "open", Path: path, Err: errNoFile})
 	}
 	w := newWorld(options)
 	w.file = path

@@ -24,6 +24,9 @@ const (
 // Parse parses a faults file. It reports all mistakes at once, each with its line, column and nearest known name, in
 // one [*diag.Error] with the exit code [diag.ExitUsage].
 func Parse(path string, data []byte) (*File, error) {
+	if err := diag.CheckYAML(path, data); err != nil {
+		return nil, err
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError
