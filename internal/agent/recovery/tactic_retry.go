@@ -74,10 +74,10 @@ const doubtfulTries = 3
 
 // patience is how often a call is made again because of such an error.
 func patience(err *task.ToolError) int {
-	if saysPassing(err) || err.Code == "rate_limited" {
-		return maxTries
+	if passing[err.Code] && err.Code != "rate_limited" && !saysPassing(err) {
+		return doubtfulTries
 	}
-	return doubtfulTries
+	return maxTries
 }
 
 // passes reports whether a later attempt may not meet the same error.
