@@ -513,7 +513,7 @@ func (s *source) open(ctx context.Context, opts Options) error {
 		d := questions.Database{Name: s.name, Notes: s.notes}
 		d.Annotate(s.schema)
 	}
-	return nil
+	return s.listDomains(ctx)
 }
 
 // examineItem parses an example, runs its SQL and takes it apart. Only Seatrial's own failures are errors.

@@ -66,6 +66,7 @@ type Column struct {
 	NotNull     bool
 	Description string   // what the column means, "" if unknown
 	Values      string   // what its values mean, "" if unknown
+	Domain      string   // its values, if documentation lists them
 	Profile     *Profile // what else is known of its values; may be nil
 }
 

@@ -421,10 +421,15 @@ func noteOf(c schema.Column) string {
 	if c.Values == c.Description {
 		c.Values = ""
 	}
-	if note := clip(wording.Notes(c), longestNote); note != "" {
-		return strings.TrimRight(note, ".") + "."
+	domain := c.Domain
+	c.Domain = ""
+	var parts []string
+	for _, note := range []string{clip(wording.Notes(c), longestNote), english.Capital(domain)} {
+		if note != "" {
+			parts = append(parts, strings.TrimRight(note, ".")+".")
+		}
 	}
-	return ""
+	return strings.Join(parts, " ")
 }
 
 // clip cuts a note at the end of a word.

@@ -703,8 +703,10 @@ func keyDescription(t *schema.Table, c schema.Column) string {
 		}
 		text += " of " + title
 	}
-	if c.Values != "" {
-		text += " (" + c.Values + ")"
+	for _, values := range []string{c.Values, c.Domain} {
+		if values != "" {
+			text += " (" + values + ")"
+		}
 	}
 	return text
 }

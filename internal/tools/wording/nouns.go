@@ -144,7 +144,7 @@ func isName(tokens []string) bool {
 // Notes returns what the schema says about a column beyond its name.
 func Notes(c schema.Column) string {
 	var parts []string
-	for _, s := range []string{c.Description, c.Values} {
+	for _, s := range []string{c.Description, c.Values, c.Domain} {
 		s = strings.Join(strings.Fields(s), " ")
 		if s != "" && !strings.EqualFold(s, c.Name) && !strings.EqualFold(s, c.Title) {
 			parts = append(parts, strings.TrimRight(s, "."))

@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/corpus/questions"
+)
+
+// TestDocumentationListsSmallDomains wants the values of columns that queries compare with texts, unless they are many,
+// each row has its own, or a query returns them all.
+func TestDocumentationListsSmallDomains(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pets.sqlite")
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TABLE pet (name TEXT, sex TEXT, town TEXT, state TEXT, kind TEXT, note TEXT);
+INSERT INTO pet VALUES ('Rex', 'M', 'Ely', 'NorthCarolina', 'dog', 'x'), ('Mia', 'F', 'Ely', 'Ohio', 'cat', 'y'),
+('Tom', 'M', 'Bath', 'Ohio', 'cat', 'x')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &source{file: file, name: "pets"}
+	for _, text := range []string{
+		"SELECT name FROM pet WHERE sex = 'F' AND state = 'Ohio'", "SELECT sex FROM pet WHERE name = 'Rex'",
+		"SELECT count(*) FROM pet WHERE town = 'Ely'", "SELECT DISTINCT town FROM pet", "SELECT kind FROM pet WHERE kind > 'c'",
+	} {
+		s.items = append(s.items, &item{example: questions.Example{SQL: text}})
+	}
+	if err := s.open(t.Context(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.world.Close() }()
+	want := map[string]string{"sex": `one of "F", "M"`, "state": `one of "NorthCarolina", "Ohio"`}
+	for _, c := range s.schema.Tables[0].Columns {
+		if c.Domain != want[c.Name] {
+			t.Errorf("%s: %q, want %q", c.Name, c.Domain, want[c.Name])
+		}
+	}
+}
