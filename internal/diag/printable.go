@@ -18,8 +18,8 @@ func isUnsafe(r rune) bool {
 		r == '\u2029'
 }
 
-// Printable makes outside text safe for a terminal and for files that people open: it writes unsafe characters as \uXXXX,
-// which is their form in JSON too.
+// Printable makes outside text safe for a terminal and for files that people open: it writes unsafe characters as
+// \uXXXX, which is their form in JSON too.
 func Printable(text string) string {
 	if !strings.ContainsFunc(text, isUnsafe) {
 		return text

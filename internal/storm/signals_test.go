@@ -65,7 +65,7 @@ func TestEveryCommandEndsAtASignal(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- cmd.Wait() }()
 				select {
-				case <-ended: // before the signal
+				case <-ended: //nolint:errcheck // it ended before the signal
 					t.Logf("ended by itself: %s", said.String())
 					return
 				case <-time.After(300 * time.Millisecond):

@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// FileSignature is the signature of a suite. The manifest does not name it, so that a suite is the same with and without.
+// FileSignature is the signature of a suite. The manifest does not name it: it does not change the suite.
 const FileSignature = "suite.sig"
 
 // signatureFormat is the version of [Signature], and the first line of the text that is signed.
@@ -35,8 +35,8 @@ type SignatureError struct{ Message string }
 
 func (e *SignatureError) Error() string { return e.Message }
 
-// MakeKeys writes a new private key to path, which only its owner can read, and the public key to path.pub. Neither file
-// may exist. Both are PEM files as other programs write them (PKCS #8 and PKIX).
+// MakeKeys writes a new private key to path, which only its owner can read, and the public key to path.pub. Neither
+// file may exist. Both are PEM files as other programs write them (PKCS #8 and PKIX).
 func MakeKeys(path string) error {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -139,8 +139,8 @@ func (s *Suite) Sign(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// CheckSignature checks that the owner of the key signed the suite. Otherwise the error is a [SignatureError]; a file of
-// another form is a [CorruptError].
+// CheckSignature checks that the owner of the key signed the suite. Otherwise the error is a [SignatureError]; a file
+// of another form is a [CorruptError].
 func (s *Suite) CheckSignature(key ed25519.PublicKey) error {
 	path := filepath.Join(s.Dir, FileSignature)
 	text, err := os.ReadFile(path)

@@ -12,8 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// asWritten checks that a line has the fields that Seatrial writes for the value v that was decoded from it, no more and
-// no fewer: decoding alone takes missing fields for empty ones, and forgives the case of names. Spaces and the notation
+// asWritten checks that a line has the fields that Seatrial writes for the value v that was decoded from it, no more
+// and no fewer: decoding alone takes missing fields for empty ones, and forgives the case of names. Spaces and the notation
 // of numbers may differ.
 func asWritten(line []byte, v any) error {
 	text, err := task.Marshal(v)
