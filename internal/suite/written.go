@@ -13,8 +13,8 @@ import (
 )
 
 // asWritten checks that a line has the fields that Seatrial writes for the value v that was decoded from it, no more
-// and no fewer: decoding alone takes missing fields for empty ones, and forgives the case of names. Spaces and the notation
-// of numbers may differ.
+// and no fewer: decoding alone takes missing fields for empty ones, and forgives the case of names. Spaces and the
+// notation of numbers may differ.
 func asWritten(line []byte, v any) error {
 	text, err := task.Marshal(v)
 	if err != nil {
