@@ -149,12 +149,13 @@ func TestGivenFlagsBeatTheRecord(t *testing.T) {
 // TestRecordsContainNoCredentials records an address that has some: the run keeps them, and its record does not.
 func TestRecordsContainNoCredentials(t *testing.T) {
 	r := New()
-	r.BaseURL = "http://ada:s3cret@127.0.0.1:9/v1"
+	const address = "http://ada:s3cret@127.0.0.1:9/v1" //nolint:gosec // an invented password
+	r.BaseURL = address
 	record, err := r.Snapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Text(record, "base_url"); got != "http://127.0.0.1:9/v1" || r.BaseURL != "http://ada:s3cret@127.0.0.1:9/v1" {
+	if got := Text(record, "base_url"); got != "http://127.0.0.1:9/v1" || r.BaseURL != address {
 		t.Errorf("recorded as %q, and used as %q", got, r.BaseURL)
 	}
 }
