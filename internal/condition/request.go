@@ -134,5 +134,6 @@ func (e *entry) decodeRequest(c Condition) (*Request, error) {
 
 // empty reports whether the parameters have no new wording yet.
 func (r *Request) empty() bool {
-	return r.Variant == "" && r.Texts == nil && r.Evidence == nil && r.Kept == nil && r.Dropped == nil && r.User == nil && r.Writer == ""
+	return r.Variant == "" && r.Texts == nil && r.Evidence == nil && r.Kept == nil && r.Dropped == nil && r.User == nil &&
+		r.Writer == ""
 }

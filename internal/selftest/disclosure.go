@@ -38,7 +38,8 @@ var disclosureChecks = []Check{
 	},
 	{
 		Name: "tool-words", Claim: "The words of the tools do not reveal that the right ones are missing.",
-		Method: "balanced accuracy of naive Bayes on names and descriptions, trained on half of the databases, tried on others",
+		Method: "balanced accuracy of naive Bayes on names and descriptions, trained on half of the databases, tried on " +
+			"others",
 		Target: Target{AtMost, 0.6}, Unit: UnitShare, measure: measureListings(fewListings, shortcut.Words),
 	},
 }

@@ -21,8 +21,8 @@ func (a always) Turn(*task.View, []task.Observation) (task.Turn, error) {
 	return task.Turn{Actions: []task.Action{task.Judge(bool(a), "")}}, nil
 }
 
-// phraseCheck judges a request by its wording alone: it cannot be met if it has a phrase that leaves something open. Its
-// score under a condition is what such phrases give away there.
+// phraseCheck judges a request by its wording alone: it cannot be met if it has a phrase that leaves something open.
+// Its score under a condition is what such phrases give away there.
 type phraseCheck struct{}
 
 // openPhrases are phrases that leave open which thing is meant.

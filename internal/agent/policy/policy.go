@@ -66,8 +66,13 @@ var policies = []struct {
 	{Info{Name: "mute", Description: "stops at once without an act"}, of(newMute)},
 	{Info{Name: "always-yes", Description: "judges that every request can be met"}, of(newAlwaysYes)},
 	{Info{Name: "always-no", Description: "judges that no request can be met"}, of(newAlwaysNo)},
-	{Info{Name: "phrase-check", Description: "judges that no request can be met that says \"a certain\", \"on my list\" or the like"},
-		of(newPhraseCheck)},
+	{
+		Info{
+			Name:        "phrase-check",
+			Description: "judges that no request can be met that says \"a certain\", \"on my list\" or the like",
+		},
+		of(newPhraseCheck),
+	},
 	{Info{Name: "schema-check",
 		Description: "judges by whether the request has values for what a tool that shares its words requires"},
 		of(newSchemaCheck)},

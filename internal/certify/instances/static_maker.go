@@ -155,8 +155,8 @@ func (m *staticMaker) judged() map[string]bool {
 // ReasonDoubtful means that a substitute may serve the request, and that no reviewer says that it does not.
 const ReasonDoubtful = "doubtful_substitute"
 
-// judge drops what a reviewer drops, and always both of a pair. The first verdict that drops counts. What is doubtful is
-// dropped unless a reviewer keeps it.
+// judge drops what a reviewer drops, and always both of a pair. The first verdict that drops counts. What is doubtful
+// is dropped unless a reviewer keeps it.
 func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
 	for _, v := range m.Suite.Verdicts {
 		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances,

@@ -25,7 +25,8 @@ const (
 const readingInstructions = `Read the text between the two lines of dashes. Below it are numbered requests.
 At most one of them asks for exactly what the text asks for: the same things, under the same conditions, with the same
 values, the same details left open, and the same order and number of results. Reply with one JSON object and nothing
-else: {"request": N, "values": [...]}, where N is the number of that request, or 0 if none of them asks for the same, and values are the names, numbers and dates that the
+else: {"request": N, "values": [...]}, where N is the number of that request, or 0 if none of them asks for the
+same, and values are the names, numbers and dates that the
 text states, each as the text writes it.
 
 -----

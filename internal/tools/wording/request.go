@@ -170,18 +170,24 @@ func (sp *Speaker) compound(s *ast.SelectStmt, draw *rand.Rand) string {
 	default:
 		return sp.fail()
 	}
-	if len(last.OrderBy) > 0 && !sp.LeaveOrder {
-		output := sp.q.Output(s)
-		var list []string
-		for _, t := range last.OrderBy {
-			at := sp.q.OutputIndex(s, t.Expr)
-			if at < 0 || t.Nulls != ast.NullsDefault {
-				return sp.fail()
-			}
-			word := map[bool]string{true: "falling", false: "rising"}[t.Order == ast.SortDesc]
-			list = append(list, word+" order of "+ResultPhrase(sp.q, output[at]))
-		}
-		b.WriteString(" " + pickOne(draw, sorts) + " " + strings.Join(list, ", and where these are equal in ") + ".")
-	}
+	b.WriteString(sp.compoundOrder(s, last, draw))
 	return b.String()
+}
+
+// compoundOrder says in which order the result of a compound comes; "" if it says none.
+func (sp *Speaker) compoundOrder(s *ast.SelectStmt, last *ast.SelectQuery, draw *rand.Rand) string {
+	if len(last.OrderBy) == 0 || sp.LeaveOrder {
+		return ""
+	}
+	output := sp.q.Output(s)
+	var list []string
+	for _, t := range last.OrderBy {
+		at := sp.q.OutputIndex(s, t.Expr)
+		if at < 0 || t.Nulls != ast.NullsDefault {
+			return sp.fail()
+		}
+		word := map[bool]string{true: "falling", false: "rising"}[t.Order == ast.SortDesc]
+		list = append(list, word+" order of "+ResultPhrase(sp.q, output[at]))
+	}
+	return " " + pickOne(draw, sorts) + " " + strings.Join(list, ", and where these are equal in ") + "."
 }

@@ -14,7 +14,8 @@ var Rejected = fault.Transient(fault.Kind{
 }, fault.Passing{
 	Code: fault.CodeRejected, Symptom: "be refused though they are right, because a cached schema is stale",
 	Messages: fault.Phrases{
-		"Validation refused the call: the cached schema of the tool is stale and is being refreshed. The same call will be accepted once that is done.",
+		"Validation refused the call: the cached schema of the tool is stale and is being refreshed. " +
+			"The same call will be accepted once that is done.",
 		"The validator is reloading its schema. Retry the same request.",
 		"The request was rejected by an outdated validator, which is being updated. Try again.",
 		"422: validation failed because the schema cache is out of date. Try again in a moment.",

@@ -73,7 +73,9 @@ func (f *corrupted) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload,
 	if at := f.Change.Column; at >= 0 && at < len(before.Columns) && len(before.Rows) > 1 &&
 		(name == f.Tool || f.Replicated || name == f.Others[len(f.Others)-1]) {
 		if total := sum(before, at); total != nil {
-			p = p.With(fault.Nested(f.Word(sumNames), fault.Field{Name: before.Columns[at], Value: task.AppendValue(nil, total)}))
+			p = p.With(
+				fault.Nested(f.Word(sumNames), fault.Field{Name: before.Columns[at], Value: task.AppendValue(nil, total)}),
+			)
 		}
 	}
 	if f.Variant == fault.VariantLookalike && name == f.Tool {
@@ -125,9 +127,15 @@ func sum(r *task.Result, column int) task.Value {
 }
 
 func (f *corrupted) Hint(*fault.Adviser) (string, error) {
-	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(f.Word(othersNames)) + ". One may " +
+	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(
+		f.Word(othersNames),
+	) + ". One may " +
 		"have lost a record or changed numbers on the way. Check before you use a result: count its records against " +
-		fault.Code(f.Word(rowCountNames)) + ", and add up the field that " + fault.Code(f.Word(sumNames)) + " names, where it is there. " +
+		fault.Code(
+			f.Word(rowCountNames),
+		) + ", and add up the field that " + fault.Code(
+		f.Word(sumNames),
+	) + " names, where it is there. " +
 		"Where either does not fit, switch to the other source and check it in the same way. Where both fit, the records " +
 		"are right, whatever a warning says, and nothing is wrong.", nil
 }

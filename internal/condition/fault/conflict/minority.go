@@ -38,7 +38,9 @@ func (f *minority) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, 
 }
 
 func (f *minority) Hint(*fault.Adviser) (string, error) {
-	return "There are three sources for the same: " + f.sources() + hintSources + fault.Code(f.Word(othersNames)) + ". One " +
+	return "There are three sources for the same: " + f.sources() + hintSources + fault.Code(
+		f.Word(othersNames),
+	) + ". One " +
 		"may differ. Check before you use a result: make the same call to all of them and compare the records. Where one " +
 		"differs from the others, use what the other two agree on. Where all agree, nothing is wrong.", nil
 }

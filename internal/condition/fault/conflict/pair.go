@@ -116,9 +116,15 @@ func (f *pair) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 }
 
 func (f *pair) Hint(*fault.Adviser) (string, error) {
-	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(f.Word(othersNames)) + ". One may " +
-		"put " + fault.Code(f.Field) + " beside the other fields of another record. Check before you use the fields " +
-		"together: ask both sources, and compare the records and what " + fault.Code(f.Word(assemblyNames)) + " says. Where they " +
+	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(
+		f.Word(othersNames),
+	) + ". One may " +
+		"put " + fault.Code(
+		f.Field,
+	) + " beside the other fields of another record. Check before you use the fields " +
+		"together: ask both sources, and compare the records and what " + fault.Code(
+		f.Word(assemblyNames),
+	) + " says. Where they " +
 		"differ, switch to the source whose fields come from one record each. Where they are the same, nothing is wrong, " +
 		"even if the fields come from separate lists.", nil
 }

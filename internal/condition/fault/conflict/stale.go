@@ -72,8 +72,12 @@ func (f *stale) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fa
 }
 
 func (f *stale) Hint(*fault.Adviser) (string, error) {
-	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(f.Word(othersNames)) + ". One may " +
+	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(
+		f.Word(othersNames),
+	) + ". One may " +
 		"answer from an older state. Check before you answer: ask both, and compare the records and the date in " +
-		fault.Code(f.Word(asOfNames)) + ". Where the records differ, switch to the source with the later date and use its " +
+		fault.Code(
+			f.Word(asOfNames),
+		) + ". Where the records differ, switch to the source with the later date and use its " +
 		"records alone. Where they are the same, the dates mean nothing, and nothing is wrong.", nil
 }

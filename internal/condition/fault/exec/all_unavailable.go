@@ -58,8 +58,12 @@ func (f *allUnavailable) Hint(a *fault.Adviser) (string, error) {
 	if len(list) == 0 {
 		return "", fault.ErrNoTool(f.Tool)
 	}
-	return "Tools may fail with the error " + fault.Code(f.Reports(fault.CodeUnavailable)) + ", which does not pass: calling again " +
-		"does not help. Ways that could serve the request are: " + fault.Paths(list[:min(len(list), maxHintPaths)]) +
+	return "Tools may fail with the error " + fault.Code(
+		f.Reports(fault.CodeUnavailable),
+	) + ", which does not pass: calling again " +
+		"does not help. Ways that could serve the request are: " + fault.Paths(
+		list[:min(len(list), maxHintPaths)],
+	) +
 		". When a tool of one fails so, switch to another way, and check by the specifications whether any other tool " +
 		"covers the request. Once every way has a tool that failed so, nothing remains: decline. Where a tool answers" +
 		hintRetiring, nil

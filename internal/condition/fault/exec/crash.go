@@ -125,8 +125,11 @@ func (f *crash) mark(complete bool) fault.Field {
 
 func (f *crash) Hint(*fault.Adviser) (string, error) {
 	return "Calls to " + fault.Code(f.Tool) + " may break off half-way and return the records they had by then. Check " +
-		"the field " + fault.Code(f.Word(completeNames)) + " beside the records: where it says so, some are missing. Do not " +
-		"use them; make the same call again, a few times if need be, until the records come without that mark, and work with " +
-		"the last result. Where the field says that nothing is missing, or does not exist, all records are there, whatever a warning says, and " +
+		"the field " + fault.Code(f.Word(completeNames)) + " beside the records: where it says so, some are " +
+		"missing. Do not " +
+		"use them; make the same call again, a few times if need be, until the records come without that " +
+		"mark, and work with " +
+		"the last result. Where the field says that nothing is missing, or does not exist, all records are " +
+		"there, whatever a warning says, and " +
 		"nothing is wrong.", nil
 }

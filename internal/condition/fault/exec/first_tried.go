@@ -81,9 +81,13 @@ func (f *firstTried) Hint(a *fault.Adviser) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "The first tool that you turn to may fail with the error " + fault.Code(f.Reports(fault.CodeUnavailable)) + ", and goes " +
+	return "The first tool that you turn to may fail with the error " + fault.Code(
+		f.Reports(fault.CodeUnavailable),
+	) + ", and goes " +
 		"on failing whatever the arguments. Another whole way stays up. Ways that serve the request are: " +
-		fault.Paths(list) + ". At the first such error switch to one that does without the tool that failed, and check " +
+		fault.Paths(
+			list,
+		) + ". At the first such error switch to one that does without the tool that failed, and check " +
 		"by the specifications that your calls cover every condition of the request. Where a tool answers" +
 		hintRetiring, nil
 }

@@ -61,7 +61,9 @@ func (f *alias) Place(p *fault.Placement) string {
 func (f *alias) InBounds() bool { return f.ColumnTarget.InBounds() && f.Prefix != "" }
 
 func (f *alias) Double() []fault.Step {
-	return f.Fields(fault.Nested(f.Word(legendNames), fault.Nested(f.Field, fault.String(f.Prefix+"-0", "not yet assigned"))))
+	return f.Fields(
+		fault.Nested(f.Word(legendNames), fault.Nested(f.Field, fault.String(f.Prefix+"-0", "not yet assigned"))),
+	)
 }
 
 // ChangeResult implements [fault.ResultStep].
@@ -105,7 +107,8 @@ func (f *alias) unused(r *task.Result) string {
 
 func (f *alias) Hint(*fault.Adviser) (string, error) {
 	return "The values of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may come as codes. " +
-		"Check " + fault.Code(f.Word(legendNames)) + " beside the records, which says what each code stands for. Put the values " +
+		"Check " + fault.Code(f.Word(legendNames)) + " beside the records, which says what each code stands " +
+		"for. Put the values " +
 		"back before you use them, and write them into later calls and into the answer in place of a reference. Where no " +
 		"code of the legend stands in the records, or there is no legend, nothing is wrong.", nil
 }

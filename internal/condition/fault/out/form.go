@@ -90,7 +90,11 @@ func (f *form) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 
 func (f *form) Hint(*fault.Adviser) (string, error) {
 	return f.writing.happens + f.Describe() +
-		strings.ReplaceAll(f.writing.comes, "{locale}", fault.Code(f.Word(localeNames))) + " Check the values in the records themselves before you " +
+		strings.ReplaceAll(
+			f.writing.comes,
+			"{locale}",
+			fault.Code(f.Word(localeNames)),
+		) + " Check the values in the records themselves before you " +
 		"use them. " + f.writing.undo + " Write what you read into later calls and into the answer in place of a " +
 		"reference. Where the values are plain, whatever stands beside them, nothing is wrong.", nil
 }

@@ -100,7 +100,8 @@ func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
 
 func (f *nullSentinel) Hint(*fault.Adviser) (string, error) {
 	return "Missing values of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may be written " +
-		"as a value. Check " + fault.Code(f.Word(missingNames)) + " beside the records, which declares it. Read that value as " +
+		"as a value. Check " + fault.Code(f.Word(missingNames)) + " beside the records, which declares it. " +
+		"Read that value as " +
 		"missing wherever it stands in the field: neither count it, add it up nor compare it, and give null in the " +
 		"answer. The other values are right. Where null is declared, or nothing, nothing is wrong.", nil
 }

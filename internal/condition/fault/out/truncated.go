@@ -141,8 +141,14 @@ func (s *pager) Answer(
 }
 
 func (f *truncated) Hint(*fault.Adviser) (string, error) {
-	return fault.Code(f.Tool) + " may hand over the first page of its records alone. Check " + fault.Code(f.Word(cursorNames)) +
-		" beside them: where it is not null, more follow. Before you use them call " + fault.Code(ToolPage) + " with the " +
+	return fault.Code(
+		f.Tool,
+	) + " may hand over the first page of its records alone. Check " + fault.Code(
+		f.Word(cursorNames),
+	) +
+		" beside them: where it is not null, more follow. Before you use them call " + fault.Code(
+		ToolPage,
+	) + " with the " +
 		"cursor, and again with each new one, until it is null; put the pages together in their order, and write the " +
 		"values into later calls and into the answer yourself, as a reference stands for one page. Where the cursor is " +
 		"null, or there is none, all records are there and nothing is wrong.", nil
