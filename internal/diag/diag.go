@@ -70,7 +70,7 @@ type Error struct {
 	Cause   error
 }
 
-// Error prints position, message and cause; [Render] prints the hint separately.
+// Error prints position, message, and the cause unless the message has it; [Render] prints the hint separately.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if p := e.Position.String(); p != "" {
@@ -78,7 +78,7 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Message)
-	if e.Cause != nil {
+	if e.Cause != nil && !strings.Contains(e.Message, e.Cause.Error()) {
 		fmt.Fprintf(&b, ": %v", e.Cause)
 	}
 	return b.String()
