@@ -56,7 +56,8 @@ var repeatTactic = &tactic{
 	TacticInfo: TacticInfo{"repeat",
 		"an error says that it may pass, or a result that it is not complete: makes the same call again"},
 	heal: func(s *sign) (remedy, bool) {
-		return remedy{}, passes(s.err)
+		_, wait := waitIn(s.err.Message) // to repeat the call at once is then useless
+		return remedy{}, passes(s.err) && !wait
 	},
 	complete: func(s *sign) (remedy, bool) {
 		return remedy{}, s.p.readsRows(s.j) && isIncomplete(s.f)
