@@ -161,19 +161,9 @@ func decodeAnthropic(body []byte, turn int) (*Reply, error) {
 		reply.Usage.InputTokens, reply.Usage.OutputTokens = int(u.Input+u.Cached+u.Written), int(u.Output)
 		reply.Usage.CachedTokens = int(u.Cached)
 	}
-	raw := []map[string]json.RawMessage{}
-	ids := callIDs{turn: turn}
-	for i, block := range message.Content {
-		keep, err := reply.readBlock(block, i, &ids)
-		if err != nil {
-			return nil, fmt.Errorf("message: block %d: %w", i+1, err)
-		}
-		if keep {
-			dropNulls(block)
-			raw = append(raw, block)
-		}
+	if err := reply.readParts("message: block", message.Content, turn, reply.readBlock); err != nil {
+		return nil, err
 	}
-	reply.Message.Raw = mustJSON(raw)
 	reply.Finish = FinishStop
 	if message.Stop != nil {
 		switch *message.Stop {

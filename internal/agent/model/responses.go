@@ -98,19 +98,9 @@ func decodeResponses(body []byte, turn int) (*Reply, error) {
 			reply.Usage.CachedTokens = int(min(u.Details.Cached, u.Input))
 		}
 	}
-	raw := []map[string]json.RawMessage{}
-	ids := callIDs{turn: turn}
-	for i, item := range response.Output {
-		keep, err := reply.readItem(item, i, &ids)
-		if err != nil {
-			return nil, fmt.Errorf("response: item %d: %w", i+1, err)
-		}
-		if keep {
-			dropNulls(item)
-			raw = append(raw, item)
-		}
+	if err := reply.readParts("response: item", response.Output, turn, reply.readItem); err != nil {
+		return nil, err
 	}
-	reply.Message.Raw = mustJSON(raw)
 	switch {
 	case response.Incomplete != nil && response.Incomplete.Reason == "max_output_tokens":
 		reply.Finish = FinishLength

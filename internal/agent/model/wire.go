@@ -203,6 +203,26 @@ func textOf(data json.RawMessage) (string, error) {
 	return text, nil
 }
 
+// readParts reads the parts of a message in their order and keeps what must be sent back as it came. name is what
+// errors call a part.
+func (r *Reply) readParts(name string, parts []map[string]json.RawMessage, turn int,
+	read func(part map[string]json.RawMessage, index int, ids *callIDs) (keep bool, err error)) error {
+	raw := []map[string]json.RawMessage{}
+	ids := callIDs{turn: turn}
+	for i, part := range parts {
+		keep, err := read(part, i, &ids)
+		if err != nil {
+			return fmt.Errorf("%s %d: %w", name, i+1, err)
+		}
+		if keep {
+			dropNulls(part)
+			raw = append(raw, part)
+		}
+	}
+	r.Message.Raw = mustJSON(raw)
+	return nil
+}
+
 // dropNulls removes the fields that are null: services write them and some refuse to read them.
 func dropNulls(object map[string]json.RawMessage) {
 	for key, value := range object {
