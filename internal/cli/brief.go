@@ -39,6 +39,7 @@ func (a *app) printBrief(r *report.Report, runs []report.Run, paths []string) {
 	if ends := brief.Endings(rows); ends != "" {
 		a.printf("\nWithout an answer: %s\n", ends)
 	}
+	a.printf("%s", brief.Errors(rows))
 	if rates := brief.Unambiguous(r.Agents); rates != "" {
 		a.printf("\nSuccess without requests that leave open what is graded:\n%s", rates)
 	}

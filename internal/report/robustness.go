@@ -396,7 +396,7 @@ func (b *Bench) faultedOf(a Aspect, rows []*Row) Faulted {
 	var retries, adapted, switches, probes, waits, turns, calls, known int
 	clusters := statistics.Clusters{}
 	f.Causes, f.Crashes = causesOf(rows)
-	f.Errors = errorsOf(rows)
+	f.Errors = ErrorsOf(rows)
 	for _, row := range rows {
 		g := &row.Grade
 		switch {

@@ -117,7 +117,7 @@ func agentOf(g *Group, o Options) Agent {
 	a := Agent{Subject: g.Subject, Summary: Summarize(g.Rows, o, g.Stream("agent")), Outcomes: map[string]int{}}
 	var toolErrors, unparsed int
 	a.Causes, a.Crashes = causesOf(g.Rows)
-	a.Errors = errorsOf(g.Rows)
+	a.Errors = ErrorsOf(g.Rows)
 	if clear := Where(g.Rows, func(r *Row) bool { return !r.Ambiguous }); len(clear) < len(g.Rows) {
 		s := Summarize(clear, o, g.Stream("unambiguous"))
 		a.Unambiguous = &s
@@ -170,8 +170,8 @@ func causesOf(rows []*Row) (causes, crashes map[string]int) {
 	return causes, crashes
 }
 
-// errorsOf counts the messages of invalid episodes.
-func errorsOf(rows []*Row) (errors map[string]int) {
+// ErrorsOf counts the messages of invalid episodes.
+func ErrorsOf(rows []*Row) (errors map[string]int) {
 	for _, r := range rows {
 		if g := &r.Grade; g.Outcome == grade.OutcomeInvalid && g.Message != "" {
 			errors = counting(errors, g.Invalid+": "+g.Message)

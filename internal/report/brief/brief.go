@@ -5,6 +5,7 @@ package brief
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -43,6 +44,31 @@ func Unambiguous(agents []report.Agent) string {
 		}
 	}
 	return strings.Join(parts, "")
+}
+
+// maxErrors is how many distinct errors the short answer lists.
+const maxErrors = 3
+
+// Errors lists the most frequent errors of providers and of Seatrial that made episodes invalid, a line each; "" if
+// there are none.
+func Errors(rows []report.Row) string {
+	list := make([]*report.Row, len(rows))
+	for i := range rows {
+		list[i] = &rows[i]
+	}
+	counts := report.ErrorsOf(list)
+	texts := slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), strings.Compare(x, y))
+	})
+	var b strings.Builder
+	for i, text := range texts {
+		if i == maxErrors {
+			fmt.Fprintf(&b, "and %d more: --full\n", len(texts)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%d episodes: %s\n", counts[text], table.Clean(text))
+	}
+	return b.String()
 }
 
 // maxSentences is how many paired differences the short answer states.

@@ -67,3 +67,24 @@ func TestBriefTableFits(t *testing.T) {
 		}
 	}
 }
+
+// TestErrors checks the order by frequency, the bound, and that errors of valid episodes are not listed.
+func TestErrors(t *testing.T) {
+	var rows []report.Row
+	for n, message := range []string{"never", "once", "twice", "thrice", "four times"} {
+		for range n {
+			rows = append(rows, report.Row{Grade: grade.Grade{
+				Outcome: grade.OutcomeInvalid, Invalid: "provider", Message: message,
+			}})
+		}
+	}
+	rows = append(rows, report.Row{Grade: grade.Grade{Valid: true, Outcome: grade.OutcomeCrashed, Message: "valid"}})
+	want := "\n4 episodes: provider: four times\n\n3 episodes: provider: thrice\n\n2 episodes: provider: twice\n" +
+		"and 1 more: --full\n"
+	if got := Errors(rows); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := Errors(rows[len(rows)-1:]); got != "" {
+		t.Errorf("got %q of no errors", got)
+	}
+}
