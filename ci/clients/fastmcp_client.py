@@ -22,7 +22,7 @@ async def run(job):
             except ToolError as error:
                 return str(error)
             except Exception as error:
-                if "connection was closed" not in str(error):  # an error of the protocol
+                if type(error).__name__ not in ("MCPError", "McpError"):  # an error of the protocol is an answer too
                     raise
                 return str(error)
 

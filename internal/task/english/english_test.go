@@ -55,3 +55,11 @@ func FuzzTokens(f *testing.F) {
 		}
 	})
 }
+
+func TestCapital(t *testing.T) {
+	for text, want := range map[string]string{"": "", "a b": "A b", "élan": "Élan", "7 up": "7 up", "ABC": "ABC"} {
+		if got := Capital(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}

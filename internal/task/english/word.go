@@ -73,6 +73,9 @@ func IsLower(s string) bool {
 
 // Capital writes the first letter of a text as a capital.
 func Capital(s string) string {
+	if s == "" {
+		return ""
+	}
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }
