@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 // plainVariable names the program without the race detector that makes the suites of scripts.
-const plainVariable = "SEATRIAL_TEST_PLAIN"
+const plainVariable = "PLAIN_PROGRAM"
 
 // playPlain replaces a process that builds a suite by the program without the race detector, where a script allows it.
 // Under the detector SQLite is fourteen times slower, and the tests of pipeline race the build itself; what scripts do
