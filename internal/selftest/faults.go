@@ -47,14 +47,12 @@ func (t *Trial) underFault() []*suite.Instance {
 	})
 }
 
-// part returns the rows of one part of the instances.
+// part returns the rows of the named parts of the instances.
 func part(rows []Episode, names ...string) []Episode {
 	var list []Episode
 	for i := range rows {
-		for _, name := range names {
-			if rows[i].Part() == name {
-				list = append(list, rows[i])
-			}
+		if slices.Contains(names, rows[i].Part()) {
+			list = append(list, rows[i])
 		}
 	}
 	return list
