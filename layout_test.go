@@ -84,6 +84,7 @@ var layout = []string{
 	"report/table",
 	"report",
 	"report/papers",
+	"report/runs",
 	"report/brief",
 	"selftest",
 	"serve/listen",

@@ -18,6 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/brief"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
@@ -91,17 +92,17 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 // printDemo prints the short answer: a table, an episode, and what to type next.
 func (a *app) printDemo(ctx context.Context, out string) (err error) {
 	dir, path := filepath.Join(out, "suite"), filepath.Join(out, "run")
-	store, s, err := openRun(ctx, path, dir)
+	run, err := runs.Open(ctx, path, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	rows, err := rowsOf(ctx, s, store)
+	defer func() { err = errors.Join(err, run.Close()) }()
+	rows, err := run.Rows(ctx)
 	if err != nil {
 		return err
 	}
 	a.printf("%d tasks, and %d instances with one of %d kinds of faults. Right answers:\n\n",
-		s.Manifest.Counts.Tasks, faultedInstances(rows), faultKinds(rows))
+		run.Suite.Manifest.Counts.Tasks, faultedInstances(rows), faultKinds(rows))
 	list := brief.Tallies(rows, demoAgents...)
 	list = slices.DeleteFunc(list, func(t brief.Tally) bool { return strings.HasPrefix(t.Agent, "gold") })
 	for i := range list {
@@ -109,13 +110,8 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 	}
 	a.printf("%s\nThe last three columns are shares of the faults that took effect.\n\n", brief.Table(list, a.width()))
 	if clean, faulted := brief.StoryOf(rows, "retry", "fallback", "blind"); faulted != nil {
-		request := ""
-		for _, t := range s.Tasks {
-			if t.ID == faulted.Grade.Task {
-				request = t.Question()
-			}
-		}
-		if err := a.printStory(ctx, store, clean, faulted, request); err != nil {
+		request := run.Task(faulted.Grade.Task).Question()
+		if err := a.printStory(ctx, run.Store, clean, faulted, request); err != nil {
 			return err
 		}
 		a.printf("\n")

@@ -16,6 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -23,33 +24,10 @@ import (
 
 // explanations is what a judge model needs to assess explanations.
 type explanations struct {
-	suite     *suite.Suite
+	run       *runs.Run
 	stage     *episode.Stage // with worlds
-	store     *episode.Store
 	settings  *settings.Run
 	providers *participants.Providers
-}
-
-// opinion is a judge's assessment, as the run's file stores it.
-type opinion struct {
-	Right bool       `json:"right"`
-	Known bool       `json:"known"` // a verdict could be read
-	Reply string     `json:"reply"`
-	Usage task.Usage `json:"usage"`
-	Model string     `json:"model,omitempty"`
-}
-
-// explanationIn returns the explanation of a right no under the protocol explain; false for any other episode.
-func explanationIn(g *grade.Grade, t *transcript.Transcript) (string, bool) {
-	if !g.Valid || !g.Success || g.Judged != grade.JudgedNo || g.Protocol != protocol.Explain {
-		return "", false
-	}
-	for i := range t.Events {
-		if e := &t.Events[i]; e.Kind == transcript.EventJudge {
-			return e.Text, true
-		}
-	}
-	return "", false
 }
 
 // judgeExplanations asks the judge model about every explanation that it has not seen, and stores each opinion at once.
@@ -65,7 +43,7 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		return err
 	}
 	seen := map[string]bool{}
-	known, err := x.store.Opinions(ctx)
+	known, err := x.run.Store.Opinions(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,8 +55,8 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		instance             *suite.Instance
 	}
 	var open []question
-	err = graded(ctx, x.suite, x.store, func(g grade.Grade, in *suite.Instance, t *transcript.Transcript) error {
-		if text, is := explanationIn(&g, t); is && !seen[g.Episode] {
+	err = x.run.Each(ctx, func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
+		if text, is := runs.Explanation(&g, e.Transcript); is && !seen[g.Episode] {
 			open = append(open, question{g.Episode, text, in})
 		}
 		return nil
@@ -135,30 +113,29 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		return &diag.Error{
 			Exit: diag.ExitProvider, Message: fmt.Sprintf("the judge failed on %d of %d explanations, first: %v", failures,
 				len(open), failed),
-			Hint: "seatrial grade " + x.store.Path() + " --judge " + x.settings.Judge,
+			Hint: "seatrial grade " + x.run.Path + " --judge " + x.settings.Judge,
 		}
 	}
 	return nil
 }
 
 // judgeRun has a judge assess the explanations of an existing run.
-func (a *app) judgeRun(ctx context.Context, o *settings.Run, s *suite.Suite, store *episode.Store) (err error) {
+func (a *app) judgeRun(ctx context.Context, o *settings.Run, r *runs.Run) (err error) {
 	if err := settings.AtLeast("concurrency", o.Concurrency, 1); err != nil {
 		return err
 	}
-	record := store.Meta().Settings
-	o.Evidence, o.Handles = settings.Text(record, "evidence"), settings.Text(record, "handles")
+	o.Evidence, o.Handles = r.Setting("evidence"), r.Setting("handles")
 	providers, err := participants.OpenProviders(a.Getenv, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, providers.Close()) }()
-	worlds := proof.NewWorlds(s, 0)
+	worlds := proof.NewWorlds(r.Suite, 0)
 	defer worlds.Close()
-	stage := episode.NewStage(s, worlds, environment.Limits{})
+	stage := episode.NewStage(r.Suite, worlds, environment.Limits{})
 	stage.Show(o.Shown())
-	a.resumeHint = "seatrial grade " + store.Path() + " --judge " + o.Judge
-	return a.judgeExplanations(ctx, &explanations{suite: s, stage: stage, store: store, settings: o, providers: providers})
+	a.resumeHint = "seatrial grade " + r.Path + " --judge " + o.Judge
+	return a.judgeExplanations(ctx, &explanations{run: r, stage: stage, settings: o, providers: providers})
 }
 
 // assess asks about one explanation and stores the opinion.
@@ -176,32 +153,11 @@ func (x *explanations) assess(ctx context.Context, config protocol.Config, in *s
 	if err != nil {
 		return err
 	}
-	text, err := task.Marshal(opinion{said.Right, said.Known, said.Reply, said.Usage, said.Model})
+	text, err := task.Marshal(runs.Opinion{
+		Right: said.Right, Known: said.Known, Reply: said.Reply, Usage: said.Usage, Model: said.Model,
+	})
 	if err != nil {
 		return err
 	}
-	return x.store.PutOpinions(ctx, x.settings.Judge, map[string]json.RawMessage{id: text})
-}
-
-// opinionsOf returns judges' verdicts on explanations, by episode and judge. It leaves out unreadable ones.
-func opinionsOf(ctx context.Context, store *episode.Store) (map[string]map[string]bool, error) {
-	list, err := store.Opinions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	byEpisode := map[string]map[string]bool{}
-	for _, o := range list {
-		var said opinion
-		if err := task.DecodeStrict(o.JSON, &said); err != nil {
-			return nil, fmt.Errorf("opinion of %s on episode %s: %w", o.Judge, o.Episode, err)
-		}
-		if !said.Known {
-			continue
-		}
-		if byEpisode[o.Episode] == nil {
-			byEpisode[o.Episode] = map[string]bool{}
-		}
-		byEpisode[o.Episode][o.Judge] = said.Right
-	}
-	return byEpisode, nil
+	return x.run.Store.PutOpinions(ctx, x.settings.Judge, map[string]json.RawMessage{id: text})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
@@ -38,9 +39,9 @@ func (a *app) exportCommand() *cobra.Command {
 				return diag.Usagef("--out and --condition are for suites, and %s is not one", args[0]).
 					WithHint("a run is written to the standard output: seatrial export %s > FILE", args[0])
 			}
-			store, err := episode.Open(cmd.Context(), args[0])
+			store, err := runs.OpenStore(cmd.Context(), args[0])
 			if err != nil {
-				return storeError(err, args[0])
+				return err
 			}
 			err = store.Export(cmd.Context(), a.Out)
 			return errors.Join(err, store.Close())
@@ -60,7 +61,7 @@ func (a *app) exportSuite(dir, out, under string) error {
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		return diag.Usagef("%s exists", out).WithHint("give another --out")
 	}
-	s, err := loadSuite(dir)
+	s, err := runs.LoadSuite(dir)
 	if err != nil {
 		return err
 	}

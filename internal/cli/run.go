@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report/papers"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/spf13/cobra"
@@ -59,9 +58,9 @@ func (a *app) resumeCommand() *cobra.Command {
 			"Finished episodes are not played again. A run resumes only with its original suite and settings.",
 		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := episode.Open(cmd.Context(), args[0])
+			store, err := runs.OpenStore(cmd.Context(), args[0])
 			if err != nil {
-				return storeError(err, args[0])
+				return err
 			}
 			record := store.Meta().Settings
 			if err := store.Close(); err != nil {
@@ -101,20 +100,6 @@ func protocolHelp() string {
 	return b.String()
 }
 
-// loadSuite reads a suite. A broken suite is the user's mistake.
-func loadSuite(dir string) (*suite.Suite, error) {
-	s, err := suite.Load(dir)
-	var unreadable *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, diag.Usagef("%s is not a suite: it has no %s", dir,
-			suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
-	case errors.As(err, &unreadable):
-		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
-	}
-	return s, err
-}
-
 // run runs agents on a suite, grades the episodes and prints the report.
 //
 //nolint:funlen // one command from flags to output, in order
@@ -122,7 +107,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	if err := o.Check(); err != nil {
 		return err
 	}
-	s, err := loadSuite(cmp.Or(o.Location, o.Suite))
+	s, err := runs.LoadSuite(cmp.Or(o.Location, o.Suite))
 	if err != nil {
 		return err
 	}
@@ -186,20 +171,21 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	}
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: o.Workers,
-		Concurrency: o.Concurrency, Now: a.Now, Judge: judge(stage), Separate: fresh.settle(separator),
+		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Separate: fresh.settle(separator),
 	}
 	if slices.Contains(o.Agents, protocol.HumanName) {
 		r.Workers = 1
 	}
-	progress, err := a.execute(ctx, s, r, providers.Options.Meter)
+	run := runs.Of(store, s)
+	progress, err := a.execute(ctx, run, r, providers.Options.Meter)
 	if err != nil {
 		return err
 	}
-	x := &explanations{suite: s, stage: stage, store: store, settings: o, providers: providers}
+	x := &explanations{run: run, stage: stage, settings: o, providers: providers}
 	if err := a.judgeExplanations(ctx, x); err != nil {
 		return err
 	}
-	if err := a.printRun(ctx, s, store, o); err != nil {
+	if err := a.printRun(ctx, run, o); err != nil {
 		return err
 	}
 	return a.ownFailures(ctx, store, progress)
@@ -222,7 +208,7 @@ func (a *app) beginRun(ctx context.Context, s *suite.Suite, o *settings.Run, res
 }
 
 // execute plays the episodes and grades them.
-func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run,
+func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 	spent *model.Meter) (progress episode.Progress, err error) {
 	m := a.meter()
 	r.Progress = func(p episode.Progress) {
@@ -251,7 +237,7 @@ func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run,
 			progress.Skipped+progress.Done-progress.Failed(), progress.Total, a.resumeHint))
 	}
 	if err == nil {
-		err = gradeStore(ctx, s, r.Store)
+		err = run.StoreGrades(ctx)
 	}
 	if n := progress.Invalid[transcript.EndProvider]; err == nil && progress.Done > 0 && n == progress.Done {
 		causes, causesErr := participants.ProviderCauses(ctx, r.Store)
@@ -262,16 +248,15 @@ func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run,
 }
 
 // printRun prints the report of a run, or the tables that are asked for.
-func (a *app) printRun(ctx context.Context, s *suite.Suite, store *episode.Store, o *settings.Run) error {
+func (a *app) printRun(ctx context.Context, run *runs.Run, o *settings.Run) error {
 	if len(o.Tables) == 0 {
-		return a.summary(ctx, s, store, o.Out)
+		return a.summary(ctx, run)
 	}
-	rows, err := rowsOf(ctx, s, store)
+	rows, err := run.Rows(ctx)
 	if err != nil {
 		return err
 	}
-	sets := []papers.Set{setOf(o.Out, s, rows, store.Meta().Settings)}
-	return a.printTables(o.Tables, papers.Input{Sets: sets}, formatText)
+	return a.printTables(o.Tables, papers.Input{Sets: []papers.Set{run.Set(run.Path, rows)}}, formatText)
 }
 
 // ownFailures returns an error if Seatrial itself failed in every episode; if it failed in fewer, it warns.
@@ -311,10 +296,9 @@ func openStore(ctx context.Context, path string, meta episode.Meta, resume bool)
 	return store, storeError(err, path)
 }
 
-// storeError says what to do about a run that cannot be opened.
+// storeError says what to do about a run that cannot be written.
 func storeError(err error, path string) error {
 	var exists *episode.ExistsError
-	var format *episode.FormatError
 	var mismatch *episode.MismatchError
 	var locked *episode.LockedError
 	switch {
@@ -322,8 +306,6 @@ func storeError(err error, path string) error {
 		return nil
 	case errors.As(err, &exists):
 		return diag.Usagef("%s", exists).WithHint("seatrial resume %s, or give another --out", path)
-	case errors.As(err, &format):
-		return diag.Usagef("%s", format)
 	case errors.As(err, &mismatch):
 		hint := "begin a new run with another --out"
 		for _, d := range mismatch.Differences {
@@ -339,11 +321,6 @@ func storeError(err error, path string) error {
 		return diag.Usagef("%s", mismatch).WithHint("%s", hint)
 	case errors.As(err, &locked):
 		return diag.Usagef("%s", locked).WithHint("wait for the other process, or end it")
-	case errors.Is(err, fs.ErrNotExist):
-		return diag.Usagef("%s: no such run", path).WithHint("seatrial run SUITE --out %s", path)
 	}
-	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
-		return diag.Usagef("%s is a folder, and a run is a file", path)
-	}
-	return err
+	return runs.StoreError(err, path)
 }

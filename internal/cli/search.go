@@ -10,6 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
@@ -43,7 +44,7 @@ func (a *app) searchCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := loadSuite(args[0])
+			s, err := runs.LoadSuite(args[0])
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/selftest"
 	"github.com/spf13/cobra"
 )
@@ -24,7 +25,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err := settings.AtLeast("workers", o.Workers, 1); err != nil {
 				return err
 			}
-			s, err := loadSuite(args[0])
+			s, err := runs.LoadSuite(args[0])
 			if err != nil {
 				return err
 			}

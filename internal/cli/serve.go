@@ -20,6 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -223,7 +224,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := loadSuite(o.suite)
+	s, err := runs.LoadSuite(o.suite)
 	if err != nil {
 		return err
 	}
@@ -402,7 +403,7 @@ func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOpt
 	if err = errors.Join(err, core.Close(context.WithoutCancel(ctx))); err != nil || store == nil {
 		return err
 	}
-	return gradeStore(context.WithoutCancel(ctx), s, store)
+	return runs.Of(store, s).StoreGrades(context.WithoutCancel(ctx))
 }
 
 // nopWriteCloser does not close its writer.
@@ -412,7 +413,7 @@ func (nopWriteCloser) Close() error { return nil }
 
 // served grades the served episodes and prints their number.
 func (a *app) served(ctx context.Context, s *suite.Suite, store *episode.Store) error {
-	if err := gradeStore(ctx, s, store); err != nil {
+	if err := runs.Of(store, s).StoreGrades(ctx); err != nil {
 		return err
 	}
 	ends, err := store.Ends(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,7 @@ func (a *app) verifyCommand() *cobra.Command {
 				return err
 			}
 			began := a.Now()
-			s, err := loadSuite(args[0])
+			s, err := runs.LoadSuite(args[0])
 			if err != nil {
 				return err
 			}

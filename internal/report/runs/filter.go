@@ -1,0 +1,122 @@
+package runs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+)
+
+// Filter selects episodes. Its zero value selects all of them.
+type Filter struct {
+	Agents []string // names of agents: any of them
+	Faults []string // kinds of faults or other conditions, or the part of their names before the dot: any of them
+	Tasks  []string // ids of tasks or instances: any of them
+	Failed bool     // valid episodes without success
+	Worst  bool     // failed ones, from the worst on: see [Badness]
+	Limit  int      // at most so many; 0 is no limit
+}
+
+// Select returns the rows that a filter selects, in their order, or the worst first. A name that occurs in no row is
+// the user's mistake.
+func Select(rows []report.Row, f Filter) ([]*report.Row, error) {
+	known := map[string]bool{}
+	for i := range rows {
+		for _, name := range conditionsOf(&rows[i]) {
+			known[name] = true
+		}
+	}
+	agents, tasks := map[string]bool{}, map[string]bool{}
+	for i := range rows {
+		g := &rows[i].Grade
+		agents[g.Agent] = true
+		tasks[g.Task], tasks[g.Instance] = true, true
+	}
+	for _, check := range []struct {
+		kind  string
+		given []string
+		known map[string]bool
+	}{{"agent", f.Agents, agents}, {"fault", f.Faults, known}, {"task", f.Tasks, tasks}} {
+		for _, name := range check.given {
+			if !check.known[name] {
+				return nil, diag.Unknown(check.kind, name, keys(check.known))
+			}
+		}
+	}
+	var list []*report.Row
+	for i := range rows {
+		if f.selects(&rows[i]) {
+			list = append(list, &rows[i])
+		}
+	}
+	if f.Worst {
+		slices.SortStableFunc(list, func(x, y *report.Row) int { return cmp.Compare(Badness(y), Badness(x)) })
+	}
+	if f.Limit > 0 && len(list) > f.Limit {
+		list = list[:f.Limit]
+	}
+	return list, nil
+}
+
+func (f *Filter) selects(r *report.Row) bool {
+	g := &r.Grade
+	switch {
+	case (f.Failed || f.Worst) && (!g.Valid || g.Success):
+		return false
+	case f.Agents != nil && !slices.Contains(f.Agents, g.Agent):
+		return false
+	case f.Tasks != nil && !slices.Contains(f.Tasks, g.Task) && !slices.Contains(f.Tasks, g.Instance):
+		return false
+	}
+	return f.Faults == nil || slices.ContainsFunc(conditionsOf(r), func(name string) bool {
+		return slices.Contains(f.Faults, name)
+	})
+}
+
+// conditionsOf lists the names by which a filter finds the conditions of a row: exec.timeout and exec.
+func conditionsOf(r *report.Row) []string {
+	var names []string
+	for text := range strings.SplitSeq(r.Condition, "+") {
+		name, _, _ := strings.Cut(text, ":")
+		if name == "" {
+			continue
+		}
+		names = append(names, name)
+		if group, _, ok := strings.Cut(name, "."); ok {
+			names = append(names, group)
+		}
+	}
+	return names
+}
+
+// Badness orders failed episodes for a reader. The worst is a wrong answer to a request that nothing disturbed or under
+// a fault that the agent did not notice: nothing tells the user that it is wrong. Then come failures that show.
+func Badness(r *report.Row) int {
+	g := &r.Grade
+	if !g.Valid || g.Success {
+		return 0
+	}
+	bad := 1
+	if g.Outcome == grade.OutcomeWrong {
+		bad = 3
+		if g.Reaction == nil || g.Reaction.Class == grade.ReactionUnnoticed {
+			bad = 4
+		}
+	}
+	if g.Outcome == grade.OutcomeOutOfBudget || g.Outcome == grade.OutcomeCrashed {
+		bad = 2
+	}
+	return bad
+}
+
+func keys(set map[string]bool) []string {
+	list := make([]string, 0, len(set))
+	for name := range set {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,261 @@
+// Package runs reads runs: it opens a run's file together with its suite, grades the episodes from their transcripts,
+// and selects among them. Every command that shows, reports, compares or exports results reads runs here. It must never
+// play an episode or open a database.
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/papers"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Run is the file of a run with its suite. The run may still be going on.
+type Run struct {
+	Path  string
+	Store *episode.Store
+	Suite *suite.Suite
+	// Stage returns tasks as agents met them. It has no databases.
+	Stage *episode.Stage
+
+	instances    map[string]*suite.Instance
+	tasks        map[string]*task.Task
+	certificates map[string]*suite.Certificate
+}
+
+// Open opens a run for reading, with the suite in a folder, or with the one that the run names if dir is "". Errors of
+// the user are a [diag.Error].
+func Open(ctx context.Context, path, dir string) (*Run, error) {
+	store, err := OpenStore(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := WithSuite(store, dir)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return r, nil
+}
+
+// OpenStore opens a run for reading, without its suite.
+func OpenStore(ctx context.Context, path string) (*episode.Store, error) {
+	store, err := episode.Open(ctx, path)
+	return store, StoreError(err, path)
+}
+
+// StoreError says what to do about a run that cannot be read.
+func StoreError(err error, path string) error {
+	var format *episode.FormatError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &format):
+		return diag.Usagef("%s", format)
+	case errors.Is(err, fs.ErrNotExist):
+		return diag.Usagef("%s: no such run", path).WithHint("seatrial run SUITE --out %s", path)
+	}
+	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+		return diag.Usagef("%s is a folder, and a run is a file", path)
+	}
+	return err
+}
+
+// WithSuite joins an open run with the suite in a folder, or with the one that the run names if dir is "".
+func WithSuite(store *episode.Store, dir string) (*Run, error) {
+	path := store.Path()
+	if dir == "" {
+		dir = text(store, "suite")
+	}
+	s, err := LoadSuite(dir)
+	if err != nil {
+		var e *diag.Error
+		if errors.As(err, &e) {
+			e.Hint = "give the folder where the suite of " + path + " is now: --suite DIR"
+		}
+		return nil, err
+	}
+	if s.Manifest.Digest != store.Meta().Suite {
+		return nil, diag.Usagef("%s is not the suite that %s was run on", dir, path).WithHint("--suite DIR")
+	}
+	return Of(store, s), nil
+}
+
+// LoadSuite reads a suite. A broken suite is the user's mistake.
+func LoadSuite(dir string) (*suite.Suite, error) {
+	s, err := suite.Load(dir)
+	var unreadable *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, diag.Usagef("%s is not a suite: it has no %s", dir,
+			suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
+	case errors.As(err, &unreadable):
+		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
+	}
+	return s, err
+}
+
+// Of joins an open run with its suite.
+func Of(store *episode.Store, s *suite.Suite) *Run {
+	r := &Run{
+		Path: store.Path(), Store: store, Suite: s, Stage: episode.NewStage(s, nil, environment.Limits{}), tasks: s.Index(),
+		instances:    make(map[string]*suite.Instance, len(s.Instances)),
+		certificates: make(map[string]*suite.Certificate, len(s.Certificates)),
+	}
+	for _, in := range s.Instances {
+		r.instances[in.ID] = in
+	}
+	for _, c := range s.Certificates {
+		r.certificates[c.Instance] = c
+	}
+	return r
+}
+
+// Close closes the run's file.
+func (r *Run) Close() error { return r.Store.Close() }
+
+// Instance returns an instance of the suite; nil if it has no such id.
+func (r *Run) Instance(id string) *suite.Instance { return r.instances[id] }
+
+// Task returns a task of the suite; nil if it has no such id.
+func (r *Run) Task(id string) *task.Task { return r.tasks[id] }
+
+// Certificate returns the certificate of an instance; nil if it has none.
+func (r *Run) Certificate(instance string) *suite.Certificate { return r.certificates[instance] }
+
+// text returns a setting of a run that is a string, else "".
+func text(store *episode.Store, key string) (value string) {
+	_ = json.Unmarshal(store.Meta().Settings[key], &value) // another type is no string
+	return value
+}
+
+// Setting returns a setting of the run that is a string, else "".
+func (r *Run) Setting(key string) string { return text(r.Store, key) }
+
+// Labels returns the labels of the run, by key.
+func (r *Run) Labels() map[string]string {
+	var list []string
+	_ = json.Unmarshal(r.Store.Meta().Settings["label"], &list) // a run of another command has none
+	labels := make(map[string]string, len(list))
+	for _, entry := range list {
+		key, value, _ := strings.Cut(entry, "=")
+		labels[key] = value
+	}
+	return labels
+}
+
+// filesOpen is the setting suite_files of a run whose commands could read the suite.
+const filesOpen = "open"
+
+// Notes lists what a report must say about how the run was made.
+func (r *Run) Notes() []string {
+	if r.Setting("suite_files") != filesOpen {
+		return nil
+	}
+	return []string{r.Path + ": the commands that acted as agents could read the files of the suite, gold included."}
+}
+
+// Each reads the episodes in their canonical order and grades them.
+func (r *Run) Each(ctx context.Context, visit func(grade.Grade, *suite.Instance, *episode.Stored) error) error {
+	return r.Store.Each(ctx, func(e *episode.Stored) error {
+		h := e.Transcript.Header
+		in := r.instances[h.Instance]
+		if in == nil {
+			return diag.Usagef("episode %s: the suite has no instance %q", h.ID, h.Instance)
+		}
+		g, err := Grade(r.Stage, in, e.Transcript)
+		if err != nil {
+			return err
+		}
+		return visit(g, in, e)
+	})
+}
+
+// Grade grades an episode of an instance. Grades depend on the task and the transcript alone, so an error means that
+// one of them is broken.
+func Grade(stage *episode.Stage, in *suite.Instance, script *transcript.Transcript) (g grade.Grade, err error) {
+	defer diag.Guard(&err, "grade of episode %s", script.Header.ID)
+	t, err := stage.Shown(in)
+	if err == nil {
+		g, err = grade.Of(t, script)
+	}
+	if err != nil {
+		e := diag.Usagef("episode %s cannot be graded: %v", script.Header.ID, err)
+		return g, e.WithHint("build the suite and run the agents again: their files must not be changed")
+	}
+	return g, nil
+}
+
+// Verdict returns a function that says whether an episode succeeded.
+func Verdict(stage *episode.Stage) func(*suite.Instance, *transcript.Transcript) (bool, error) {
+	return func(in *suite.Instance, t *transcript.Transcript) (bool, error) {
+		g, err := Grade(stage, in, t)
+		return g.Success, err
+	}
+}
+
+// StoreGrades grades every episode and stores the grades in the run's file.
+func (r *Run) StoreGrades(ctx context.Context) error {
+	grades := map[string]json.RawMessage{}
+	err := r.Each(ctx, func(g grade.Grade, _ *suite.Instance, _ *episode.Stored) error {
+		text, err := task.Marshal(g)
+		grades[g.Episode] = text
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.Store.PutGrades(ctx, grades)
+}
+
+// Rows grades the run and returns a row for each episode, in canonical order.
+func (r *Run) Rows(ctx context.Context) ([]report.Row, error) {
+	opinions, err := opinionsOf(ctx, r.Store)
+	if err != nil {
+		return nil, err
+	}
+	shown := make(map[string]report.Row, len(r.instances)) // by instance: what its episodes share
+	var rows []report.Row
+	err = r.Each(ctx, func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
+		row, known := shown[in.ID]
+		if !known {
+			row = report.RowOf(grade.Grade{}, r.tasks[in.Task], in, r.certificates[in.ID])
+			shown[in.ID] = row
+		}
+		row.Grade = g
+		row.Sample = papers.SampleOf(e.Transcript)
+		if text, is := Explanation(&g, e.Transcript); is {
+			var err error
+			if row.Explained, err = r.explained(in, text, opinions[g.Episode]); err != nil {
+				return err
+			}
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	return rows, err
+}
+
+// Set returns the rows of the run with what tables of papers need.
+func (r *Run) Set(name string, rows []report.Row) papers.Set {
+	set := papers.Set{Name: name, Suite: r.Suite, Rows: rows, Shown: r.Stage.Shown, Labels: r.Labels()}
+	for _, l := range proof.ReadLeftOut(r.Setting("left_out")) {
+		if set.LeftOut == nil {
+			set.LeftOut = map[string]int{}
+		}
+		set.LeftOut[l.Reason]++
+	}
+	return set
+}
