@@ -29,29 +29,32 @@ type Meter struct {
 	Stage *episode.Stage
 }
 
-// group lists the variants of one fault on one task.
-type group struct {
-	id   string
-	list []*suite.Instance
-}
-
-// groups lists the variants of each fault on each task, in the suite's order. Variants of one group have the same task,
-// the same other conditions and the same faults.
-func (m *Meter) groups() []*group {
-	var all []*group
-	at := map[string]*group{}
-	for _, in := range m.Suite.Instances {
+// Families lists the variants of each fault on each task, in the suite's order. Variants of one family have the same
+// task, the same other conditions and the same faults.
+func Families(s *suite.Suite) [][]*suite.Instance {
+	var all [][]*suite.Instance
+	at := map[string]int{}
+	for _, in := range s.Instances {
 		if !slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
 			continue
 		}
 		id := suite.InstanceID{Task: in.Task, Specification: in.Specification().As("")}.String()
-		if at[id] == nil {
-			at[id] = &group{id: id}
-			all = append(all, at[id])
+		i, known := at[id]
+		if !known {
+			i = len(all)
+			at[id], all = i, append(all, nil)
 		}
-		at[id].list = append(at[id].list, in)
+		all[i] = append(all[i], in)
 	}
 	return all
+}
+
+// SameTools reports whether all variants of a family show the same choice of tools. If not, the condition takes tools
+// away: see [Meter.Listings].
+func SameTools(family []*suite.Instance) bool {
+	return !slices.ContainsFunc(family, func(in *suite.Instance) bool {
+		return !slices.Equal(in.Toolkit, family[0].Toolkit)
+	})
 }
 
 // view returns what an agent sees of an instance before its first call, in an arm of hints.
@@ -76,13 +79,13 @@ func (m *Meter) view(ctx context.Context, in *suite.Instance, hint string) (*tas
 // Views compares the first views of the variants of each fault, in every arm of hints. It returns the number of
 // compared instances and those whose view differs from that of the first variant, with what differs first.
 func (m *Meter) Views(ctx context.Context) (compared int, differing []string, err error) {
-	for _, g := range m.groups() {
-		if g.list[0].Toolkit != nil && takesToolsAway(g) {
-			continue // which tools are shown is what the condition changes: see [Meter.Toolkits]
+	for _, family := range Families(m.Suite) {
+		if !SameTools(family) {
+			continue
 		}
 		for _, hint := range episode.Hints() {
 			var first []byte
-			for i, in := range g.list {
+			for i, in := range family {
 				view, err := m.view(ctx, in, hint)
 				if err != nil {
 					return 0, nil, err
@@ -100,12 +103,6 @@ func (m *Meter) Views(ctx context.Context) (compared int, differing []string, er
 		}
 	}
 	return compared, differing, nil
-}
-
-func takesToolsAway(g *group) bool {
-	return slices.ContainsFunc(g.list, func(in *suite.Instance) bool {
-		return !slices.Equal(in.Toolkit, g.list[0].Toolkit)
-	})
 }
 
 // difference shows where two texts begin to differ.

@@ -26,11 +26,11 @@ type Listing struct {
 // which the answer can be found. The number of both is the same for each kind and task.
 func (m *Meter) Listings(ctx context.Context) ([]Listing, error) {
 	var list []Listing
-	for _, g := range m.groups() {
-		if !takesToolsAway(g) {
+	for _, family := range Families(m.Suite) {
+		if SameTools(family) {
 			continue
 		}
-		for _, in := range []*suite.Instance{variant(g, true), variant(g, false)} {
+		for _, in := range []*suite.Instance{variant(family, true), variant(family, false)} {
 			if in == nil {
 				continue
 			}
@@ -44,15 +44,15 @@ func (m *Meter) Listings(ctx context.Context) ([]Listing, error) {
 	return list, nil
 }
 
-// variant returns the first hopeless instance of a group, or the first other one.
-func variant(g *group, hopeless bool) *suite.Instance {
-	at := slices.IndexFunc(g.list, func(in *suite.Instance) bool {
+// variant returns the first hopeless instance of a family, or the first other one.
+func variant(family []*suite.Instance, hopeless bool) *suite.Instance {
+	at := slices.IndexFunc(family, func(in *suite.Instance) bool {
 		return (in.Role == condition.RoleHopeless) == hopeless
 	})
 	if at < 0 {
 		return nil
 	}
-	return g.list[at]
+	return family[at]
 }
 
 func listing(t *task.Task, view *task.View, hopeless bool) Listing {
