@@ -24,6 +24,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	_ "modernc.org/sqlite" // the driver of mkdb
@@ -54,7 +55,7 @@ func playPlain() {
 // plainProgram compiles the program without the race detector; "" if the tests themselves run without it.
 func plainProgram(t *testing.T) string {
 	t.Helper()
-	if !underRace {
+	if !testenv.Race {
 		return ""
 	}
 	program := filepath.Join(t.TempDir(), "seatrial")
@@ -107,7 +108,7 @@ func TestScripts(t *testing.T) {
 			case "python":
 				return pythonWorks(), nil
 			case "race":
-				return underRace, nil
+				return testenv.Race, nil
 			case "hides":
 				return command.CanHide(), nil
 			default:

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
 )
@@ -36,10 +36,7 @@ func decode(t *testing.T, text []byte, into any) {
 // TestSpider holds the whole of Spider to what the README promises: how much is published, how well it is proven, that
 // the bytes do not depend on the number of workers, that the certificates hold, and that policies reach what they must.
 func TestSpider(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED is not set: Spider is not at hand")
-	}
+	shared := testenv.Shared(t)
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
 	spec := "spider:" + filepath.Join(shared, "data", "spider")

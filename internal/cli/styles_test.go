@@ -2,11 +2,11 @@ package cli_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -15,10 +15,7 @@ import (
 // many plans are proven, how many tasks are published, that the bytes do not depend on the number of workers, that the
 // certificates hold, and that gold succeeds.
 func TestStyles(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED is not set: BIRD and Spider are not at hand")
-	}
+	shared := testenv.Shared(t)
 	dir := t.TempDir()
 	both := filepath.Join(dir, "both")
 	make := func(out string, args ...string) (account suite.Counts) {

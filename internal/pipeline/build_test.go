@@ -2,17 +2,15 @@ package pipeline
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // BenchmarkSpider builds the whole of Spider, verification included. It reports how many examples were read a second.
 func BenchmarkSpider(b *testing.B) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		b.Skip("SEATRIAL_SHARED is not set: Spider is not at hand")
-	}
+	shared := testenv.Shared(b)
 	for b.Loop() {
 		o := Defaults()
 		o.Corpora, o.Seed, o.WorkDir = []string{"spider:" + filepath.Join(shared, "data/spider")}, 7, b.TempDir()

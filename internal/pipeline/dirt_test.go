@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -288,11 +289,8 @@ func TestTimeLimit(t *testing.T) {
 
 // TestBird builds the part of BIRD's development set whose database is at hand.
 func TestBird(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
-	if underRace {
+	shared := testenv.Shared(t)
+	if testenv.Race {
 		t.Skip("corpus-sized checks use the ordinary build")
 	}
 	o := Defaults()

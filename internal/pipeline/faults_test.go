@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -19,7 +19,7 @@ func faultOptions(dir string, workers int) Options {
 	o := Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours, o.Workers = []string{"demo"}, 7, dir, 16, 3, workers
 	o.Styles = Styles()
-	if reduced {
+	if testenv.Reduced() {
 		o.Styles, o.Limit = []string{"func", "slot"}, 3
 	}
 	o.Faults = []string{"all", "exec.timeout+spec.result-renamed", "call.session+conflict.stale+out.labelled", "exec.io:3"}
@@ -31,7 +31,7 @@ func faultOptions(dir string, workers int) Options {
 func TestFaultsSameBytes(t *testing.T) {
 	var first string
 	workers := []int{1, 2, 16}
-	if reduced {
+	if testenv.Reduced() {
 		workers = []int{1, 16}
 	}
 	for _, workers := range workers {
@@ -183,7 +183,7 @@ func TestFaultDrift(t *testing.T) {
 			}
 		}, "the list of other right ways was"},
 	} {
-		if reduced && i == driftsUnderRace {
+		if testenv.Reduced() && i == driftsUnderRace {
 			break
 		}
 		s, err := suite.Load(dir)
@@ -201,11 +201,11 @@ func TestFaultDrift(t *testing.T) {
 // TestFaultNumbers puts the bundled corpus, and Spider's dev questions where they are at hand, under every kind: at
 // least thirty kinds are certified on 25 tasks and more, and each on nine of ten tasks on which it makes sense.
 func TestFaultNumbers(t *testing.T) {
-	if reduced {
+	if testenv.Reduced() {
 		t.Skip("the whole demo takes minutes: it is tested where SEATRIAL_SHARED is set")
 	}
 	corpora := map[string]string{"demo": "demo"}
-	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+	if shared := testenv.SharedFolder(); shared != "" {
 		corpora["spider"] = "spider:" + filepath.Join(shared, "data/spider")
 	} else {
 		t.Log("SEATRIAL_SHARED is not set: Spider is not at hand")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -213,11 +214,11 @@ func buildMutants(t *testing.T, o Options, least int) {
 // TestMutatedEntries builds suites of corpora whose entries are mutated, more than five thousand of them with the
 // shared corpora.
 func TestMutatedEntries(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("thousands of entries take minutes under the race detector, and are read by one goroutine")
 	}
 	bfcl, bank, bench := catalogues+"bfcl", catalogues+"bank", catalogues+"bench"
-	shared := os.Getenv("SEATRIAL_SHARED")
+	shared := testenv.SharedFolder()
 	if shared != "" {
 		data := filepath.Join(shared, "data")
 		bfcl, bank, bench = filepath.Join(data, "bfcl"), filepath.Join(data, "api-bank"),

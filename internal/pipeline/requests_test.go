@@ -3,7 +3,6 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -28,7 +28,7 @@ var requestConditions = []string{"drop-detail", "clarify", "surface", "surface:5
 func requestOptions(dir string, workers int) Options {
 	o := demoOptions(dir)
 	o.Workers, o.Neighbours, o.Conditions, o.Styles = workers, 3, requestConditions, []string{"rest"}
-	if reduced {
+	if testenv.Reduced() {
 		o.Limit = 12
 	}
 	return o
@@ -162,7 +162,7 @@ func checkIncomplete(t *testing.T, s *suite.Suite) {
 		}
 		phrased++
 	}
-	if !reduced && (executed < 800 || alike < 700 || phrased < 200) {
+	if !testenv.Reduced() && (executed < 800 || alike < 700 || phrased < 200) {
 		t.Errorf("%d queries were executed, %d requests became the same, %d were read", executed, alike, phrased)
 	}
 }
@@ -351,7 +351,7 @@ func TestRequestDrift(t *testing.T) {
 			}
 		}, "the instance was"},
 	} {
-		if reduced && i == driftsUnderRace {
+		if testenv.Reduced() && i == driftsUnderRace {
 			break
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -371,7 +371,7 @@ func TestRequestDrift(t *testing.T) {
 // least that a task could be about in its place. Which these are it finds out by itself: it asks the database about
 // each. On Spider most of those that are missing count few things: too few answers differ.
 func TestRequestNumbers(t *testing.T) {
-	if reduced {
+	if testenv.Reduced() {
 		t.Skip("the whole demo takes minutes: it is tested where SEATRIAL_SHARED is set")
 	}
 	corpora := []struct {
@@ -385,7 +385,7 @@ func TestRequestNumbers(t *testing.T) {
 		{"spider", "spider", []string{"func", "rest"}, 0.70, 250},
 		{"bird", "bird", []string{"func", "rest"}, 0.75, 80},
 	}
-	shared := os.Getenv("SEATRIAL_SHARED")
+	shared := testenv.SharedFolder()
 	if shared == "" {
 		t.Log("SEATRIAL_SHARED is not set: Spider and BIRD are not at hand")
 		corpora = corpora[:1]

@@ -16,6 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -36,10 +37,7 @@ func changedStatic(t *testing.T, limit, workers int, corpora ...string) Options 
 
 func publishedStatic(t *testing.T) []string {
 	t.Helper()
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	data := filepath.Join(shared, "data")
 	return []string{
 		"bfcl:" + filepath.Join(data, "bfcl"), "api-bank:" + filepath.Join(data, "api-bank"), "toolbench:" +
@@ -307,7 +305,7 @@ func checkChanged(t *testing.T, s *suite.Suite) {
 // TestPublishedStaticConditions puts the published corpora under every condition, asks the oracles, and pins what comes
 // of it.
 func TestPublishedStaticConditions(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("too much for the race detector; the small corpora are checked under it")
 	}
 	for i, spec := range publishedStatic(t) {

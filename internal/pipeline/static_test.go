@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -276,10 +276,7 @@ func TestStaticStandsApart(t *testing.T) {
 
 // TestPublishedStaticSuites builds, verifies and plays the published corpora.
 func TestPublishedStaticSuites(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	data := filepath.Join(shared, "data")
 	s := buildStatic(t, "bfcl:"+filepath.Join(data, "bfcl"), "api-bank:"+filepath.Join(data, "api-bank"),
 		"toolbench:"+filepath.Join(data, "stabletoolbench"))

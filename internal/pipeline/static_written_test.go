@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
@@ -91,7 +92,7 @@ func writtenStatic(t *testing.T, w *scribbler, limit int) Options {
 // the rest; verify agrees without it, and no one is asked twice.
 func TestStaticWritten(t *testing.T) {
 	limit := 40
-	if reduced {
+	if testenv.Reduced() {
 		limit = 8
 	}
 	for _, bad := range []bool{false, true} {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 func demoOptions(dir string) Options {
 	o := Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Workers = []string{"demo"}, 7, dir, 2
-	if reduced {
+	if testenv.Reduced() {
 		o.Limit, o.Neighbours = 6, 3
 	}
 	return o
@@ -141,16 +142,16 @@ func TestDemo(t *testing.T) {
 	s := demo(t)
 	checkAccount(t, s)
 	c := s.Manifest.Counts
-	if c.Read < 160 && !reduced {
+	if c.Read < 160 && !testenv.Reduced() {
 		t.Errorf("%d examples were read", c.Read)
 	}
 	if 100*c.Published < 95*c.Read {
 		t.Errorf("%d of %d examples are published, want 95 %%: %v", c.Published, c.Read, c.RejectedByReason)
 	}
-	if c.TasksWithAlternative != c.Structured || c.Structured < 90 && !reduced {
+	if c.TasksWithAlternative != c.Structured || c.Structured < 90 && !testenv.Reduced() {
 		t.Errorf("%d of %d structured tasks have a second plan", c.TasksWithAlternative, c.Structured)
 	}
-	if reduced {
+	if testenv.Reduced() {
 		return // a few neighbours tell less
 	}
 	if c.MutationScore < 0.95 {
@@ -244,7 +245,7 @@ func files(t *testing.T, dir string) map[string][]byte {
 func TestChance(t *testing.T) {
 	s := demo(t)
 	tasks, hits, several := 20, 0, 0
-	if reduced {
+	if testenv.Reduced() {
 		tasks = 2
 	}
 	worlds := map[string]*database.World{}
@@ -325,7 +326,7 @@ func answersRight(t *testing.T, kit *environment.Toolkit, w *database.World, tk 
 
 // TestOptions builds a part of the demo under each option that decides what is published.
 func TestOptions(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("what is published does not depend on what runs side by side: the ordinary build tests it")
 	}
 	small := func() Options {
@@ -423,7 +424,7 @@ func TestOptions(t *testing.T) {
 
 // TestAugment states what variants are.
 func TestAugment(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("what is published does not depend on what runs side by side: the ordinary build tests it")
 	}
 	o := demoOptions(filepath.Join(scratch, "work"))

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -25,7 +25,7 @@ var chosen = []string{"replace-tool", "related-tools:3", "unrelated-tools:3"}
 func toolkitOptions(dir string, workers int) Options {
 	o := Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours, o.Workers = []string{"demo"}, 7, dir, 24, 3, workers
-	if reduced {
+	if testenv.Reduced() {
 		o.Limit = 10
 	}
 	o.Styles, o.Conditions = []string{task.StyleFunc, task.StyleRest}, append(slices.Clone(chosen), "replace-tool:3",
@@ -289,7 +289,7 @@ func TestToolkitDrift(t *testing.T) {
 		{"other conditions", func(s *suite.Suite) { s.Manifest.Settings[suite.SettingCondition] = "gold-tools" },
 			"nothing that the suite was built with makes the instance"},
 	} {
-		if reduced && i == driftsUnderRace {
+		if testenv.Reduced() && i == driftsUnderRace {
 			break
 		}
 		s, err := suite.Load(dir)
@@ -354,11 +354,11 @@ func TestToolkitsStandApart(t *testing.T) {
 // TestToolkitNumbers puts the bundled corpus, and Spider's dev questions where they are at hand, under the conditions:
 // four tasks in five have twin worlds, and nineteen in twenty are published under each.
 func TestToolkitNumbers(t *testing.T) {
-	if reduced {
+	if testenv.Reduced() {
 		t.Skip("the whole demo takes minutes: it is tested where SEATRIAL_SHARED is set")
 	}
 	corpora := map[string]string{"demo": "demo", "demo by meaning": "demo"}
-	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+	if shared := testenv.SharedFolder(); shared != "" {
 		corpora["spider"] = "spider:" + filepath.Join(shared, "data/spider")
 	} else {
 		t.Log("SEATRIAL_SHARED is not set: Spider is not at hand")

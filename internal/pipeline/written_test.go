@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
@@ -64,7 +65,7 @@ func writtenOptions(t *testing.T, w rest.Writer, workers int) Options {
 	o := requestOptions(t.TempDir(), workers)
 	o.Conditions = []string{"drop-detail", "clarify", "paraphrase", "surface"}
 	o.Limit, o.Styles = 30, []string{"func"}
-	if reduced {
+	if testenv.Reduced() {
 		o.Limit = 6
 	}
 	o.Writer, o.WriterName = w, "test/scribe"

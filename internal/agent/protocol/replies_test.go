@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -48,10 +49,7 @@ type expectedCall struct {
 
 // realReplies reads the shared replies, or skips the test.
 func realReplies(t *testing.T) []realReply {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED is not set: there are no replies of real models to read")
-	}
+	shared := testenv.Shared(t)
 	file, err := os.Open(filepath.Join(shared, "data", "replies", "cases.jsonl"))
 	if err != nil {
 		t.Skipf("there are no replies of real models to read: %v", err)

@@ -21,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/sys"
 )
@@ -64,7 +65,7 @@ var wasiLimits = Limits{
 }
 
 func TestWASIOutlivesHostilePrograms(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("the ordinary build runs the programs; the race detector sees nothing of what runs in WebAssembly")
 	}
 	testHostile(t, wasiEngine(t), wasiLimits)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
@@ -75,7 +76,7 @@ var shelves = sync.OnceValues(func() ([]*shelf, error) {
 	}
 	var list []*shelf
 	for _, d := range c.Databases {
-		if reduced && len(list) > 0 {
+		if testenv.Reduced() && len(list) > 0 {
 			break
 		}
 		s := &shelf{name: d.Name}
@@ -87,7 +88,7 @@ var shelves = sync.OnceValues(func() ([]*shelf, error) {
 		}
 		s.schema.Name = d.Name
 		for _, e := range c.Examples {
-			if e.Database != d.Name || reduced && len(s.questions) == 10 {
+			if e.Database != d.Name || testenv.Reduced() && len(s.questions) == 10 {
 				continue
 			}
 			q, err := sqlast.Parse(e.SQL, s.schema)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/task"
@@ -262,7 +263,7 @@ func TestGoldRejectsOthers(t *testing.T) {
 		}
 	}
 	t.Logf("%d results of others and %d changed ones were held against golds", others, mutants)
-	if !reduced && (others < 8000 || mutants < 2000 || reordered < 20) {
+	if !testenv.Reduced() && (others < 8000 || mutants < 2000 || reordered < 20) {
 		t.Errorf("only %d results of others, %d changed and %d reordered ones were held against golds", others, mutants,
 			reordered)
 	}

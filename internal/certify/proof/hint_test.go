@@ -14,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -361,7 +362,7 @@ func TestHintsTellNothing(t *testing.T) {
 	for _, l := range leaks(hints, hintForms) {
 		t.Errorf("%s tells %s: %s", l.kind, l.what, l.form)
 	}
-	if len(oracles) != len(fault.Hazards()) || len(hints) < 30 || !reduced && (len(hints) < 35 || made < 50_000 ||
+	if len(oracles) != len(fault.Hazards()) || len(hints) < 30 || !testenv.Reduced() && (len(hints) < 35 || made < 50_000 ||
 		secrets < 500_000 || same < 10_000) {
 		t.Errorf("%d hazards, %d kinds: %d hints, %d values to keep, %d pairs of variants", len(oracles), len(hints), made,
 			secrets, same)
@@ -494,7 +495,7 @@ func TestArmsPlayAlike(t *testing.T) {
 			}
 		}
 	}
-	if mirrored < 10 || deferred < 300 && !reduced {
+	if mirrored < 10 || deferred < 300 && !testenv.Reduced() {
 		t.Errorf("%d deferred hints, %d on mirrors", deferred, mirrored)
 	}
 	t.Logf("%d instances, %d deferred hints, %d on mirrors", len(instances), deferred, mirrored)

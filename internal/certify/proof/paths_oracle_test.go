@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
@@ -473,7 +474,7 @@ func crowded(n uint64) string {
 func TestPathsAgainstAllCalls(t *testing.T) {
 	right, paths, made := 0, 0, 0
 	scripts := []string{bay, crowded(1), crowded(2), crowded(3)}
-	if reduced {
+	if testenv.Reduced() {
 		scripts = scripts[:1]
 	}
 	for _, script := range scripts {
@@ -491,7 +492,7 @@ func TestPathsAgainstAllCalls(t *testing.T) {
 		made += o.made
 	}
 	t.Logf("%d calls, %d right ways, %d paths", made, right, paths)
-	if !reduced && (right < 400 || paths < 140) {
+	if !testenv.Reduced() && (right < 400 || paths < 140) {
 		t.Errorf("%d sets of tools are right and %d paths were found: too few to tell", right, paths)
 	}
 }
@@ -542,7 +543,7 @@ func TestDemoPathsAgainstAllCalls(t *testing.T) {
 		made += o.made
 	}
 	t.Logf("%d tasks, %d paths, %d calls", tasks, paths, made)
-	if !reduced && (tasks < 30 || paths < 5) {
+	if !testenv.Reduced() && (tasks < 30 || paths < 5) {
 		t.Errorf("%d tasks were compared, %d paths found", tasks, paths)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -443,10 +443,7 @@ func TestPathsOfOtherStyles(t *testing.T) {
 func BenchmarkPaths(b *testing.B) {
 	b.Run("demo", func(b *testing.B) { benchmarkPaths(b, "demo", "") })
 	b.Run("spider-dev", func(b *testing.B) {
-		shared := os.Getenv("SEATRIAL_SHARED")
-		if shared == "" {
-			b.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-		}
+		shared := testenv.Shared(b)
 		benchmarkPaths(b, "spider:"+filepath.Join(shared, "data", "spider"), "dev")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/task"
@@ -42,7 +43,7 @@ func TestRightPlansAreProven(t *testing.T) {
 			}
 		}
 	}
-	if want := 330; plans < want && !reduced {
+	if want := 330; plans < want && !testenv.Reduced() {
 		t.Errorf("%d plans were proven, want at least %d", plans, want)
 	}
 	if share := float64(undecided) / float64(plans*neighbours); share > 0.02 {
@@ -103,7 +104,7 @@ func TestWrongPlansAreCaught(t *testing.T) {
 	}
 	t.Logf("planted alone %v", first)
 	for _, kind := range kinds {
-		if (first[kind] == 0 || second[kind] == 0) && !reduced {
+		if (first[kind] == 0 || second[kind] == 0) && !testenv.Reduced() {
 			t.Errorf("no wrong plan of kind %s was planted", kind)
 		}
 	}

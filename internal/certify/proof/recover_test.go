@@ -16,6 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -30,7 +31,7 @@ var everyStyle = sync.OnceValues(func() (string, error) {
 	o := pipeline.Defaults()
 	o.Corpora, o.Seed, o.WorkDir = []string{"demo"}, seed, filepath.Join(scratch, "styles-work")
 	o.Styles = []string{task.StyleFunc, task.StyleRest, task.StyleSlot, task.StyleSel}
-	if reduced {
+	if testenv.Reduced() {
 		o.Limit = 12
 	}
 	built, err := pipeline.Run(context.Background(), o)
@@ -242,7 +243,7 @@ func TestRecoverySolvesEveryKind(t *testing.T) {
 				many++
 			}
 		}
-		if want := map[string]int{task.StyleFunc: 31, task.StyleSlot: 26}[styles[0]]; many < want && !reduced {
+		if want := map[string]int{task.StyleFunc: 31, task.StyleSlot: 26}[styles[0]]; many < want && !testenv.Reduced() {
 			t.Errorf("%v: %d kinds landed on at least 5 tasks, want %d: %v", styles, many, want, landed)
 		}
 	}
@@ -274,7 +275,7 @@ func TestRecoverySolvesCompositions(t *testing.T) {
 		c.check(t)
 		landed += c.landed
 	}
-	if landed < 130 && !reduced {
+	if landed < 130 && !testenv.Reduced() {
 		t.Errorf("%d instances landed", landed)
 	}
 }
@@ -316,7 +317,7 @@ func TestPoliciesDiffer(t *testing.T) {
 		}
 		clean++
 	}
-	if clean < 900 && !reduced {
+	if clean < 900 && !testenv.Reduced() {
 		t.Errorf("%d clean instances", clean)
 	}
 }
@@ -358,7 +359,7 @@ func TestRecoveryGivesUp(t *testing.T) {
 			}
 		}
 	}
-	if declined < 150 && !reduced {
+	if declined < 150 && !testenv.Reduced() {
 		t.Errorf("%d declined", declined)
 	}
 }
@@ -367,7 +368,7 @@ func TestRecoveryGivesUp(t *testing.T) {
 // covers them. No harmless variant may become wrong.
 func TestTacticsMatter(t *testing.T) {
 	tr := demoTrial(t).keep(task.StyleFunc, task.StyleRest)
-	if underRace {
+	if testenv.Race {
 		t.Skip("some kinds land on none of the few tasks")
 	}
 	hurts := map[string]string{
@@ -422,7 +423,7 @@ func TestRecoveryIsRepeatable(t *testing.T) {
 		}
 		same++
 	}
-	if same < 200 && !reduced {
+	if same < 200 && !testenv.Reduced() {
 		t.Errorf("%d instances", same)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -26,7 +27,7 @@ import (
 var demoSuite = sync.OnceValues(func() (string, error) {
 	o := pipeline.Defaults()
 	o.Corpora, o.Seed, o.WorkDir = []string{"demo"}, seed, filepath.Join(scratch, "work")
-	if reduced {
+	if testenv.Reduced() {
 		o.Limit = 12
 	}
 	built, err := pipeline.Run(context.Background(), o)
@@ -62,7 +63,7 @@ func verifySuite(t *testing.T, s *suite.Suite, workers int) *recheck.Outcome {
 // TestSuiteHolds verifies a fresh build, and finds nothing, at any number of workers.
 func TestSuiteHolds(t *testing.T) {
 	s := loadSuite(t)
-	if len(s.Tasks) < 200 && !reduced {
+	if len(s.Tasks) < 200 && !testenv.Reduced() {
 		t.Errorf("the demo's suite has %d tasks", len(s.Tasks))
 	}
 	done, total := 0, 0
@@ -160,7 +161,7 @@ func TestTampering(t *testing.T) {
 	}
 	s := someTasks(t, 3*len(tampers))
 	if len(s.Tasks) < len(tampers) {
-		if !reduced {
+		if !testenv.Reduced() {
 			t.Fatalf("%d tasks for %d kinds of tampering", len(s.Tasks), len(tampers))
 		}
 		tampers = tampers[:len(s.Tasks)-1]
@@ -173,7 +174,7 @@ func TestTampering(t *testing.T) {
 			return !used[at] && len(task.Plans[0].Calls[0].Arguments) > 0
 		})
 		if i < 0 {
-			if reduced {
+			if testenv.Reduced() {
 				break
 			}
 			t.Fatalf("no task is left for tampering with %s", tamper.what)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/shortcut"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -28,7 +29,7 @@ var built = sync.OnceValues(func() (map[string]*shortcut.Meter, error) {
 		"demo":   func(o *pipeline.Options) { o.FaultLimit = 10 },
 		"styles": func(o *pipeline.Options) { o.Styles, o.FaultLimit = pipeline.Styles(), 3 },
 	}
-	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+	if shared := testenv.SharedFolder(); shared != "" {
 		corpora["spider"] = func(o *pipeline.Options) {
 			o.Corpora, o.Split, o.Synthesize = []string{"spider:" + filepath.Join(shared, "data", "spider")}, "dev", true
 			o.FaultLimit = 30

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/twin"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -51,7 +52,7 @@ func made(source, split string) (*suite.Suite, error) {
 	o := pipeline.Defaults()
 	o.Corpora, o.Split, o.Seed, o.Neighbours = []string{source}, split, 7, 2
 	o.Styles = []string{task.StyleFunc, task.StyleRest}
-	if reduced {
+	if testenv.Reduced() {
 		o.Limit = 90
 	}
 	name, _, _ := strings.Cut(source, ":")
@@ -81,11 +82,8 @@ func demoSuite(t testing.TB) *suite.Suite {
 
 func spiderSuite(t testing.TB) *suite.Suite {
 	t.Helper()
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED names no folder with Spider")
-	}
-	if underRace {
+	shared := testenv.Shared(t)
+	if testenv.Race {
 		t.Skip("Spider takes too long under the race detector; the demo corpus is checked there")
 	}
 	s, err := made("spider:"+filepath.Join(shared, "data", "spider"), "dev")
@@ -176,14 +174,14 @@ func TestDemo(t *testing.T) {
 	found := map[string]*outcomes{}
 	for i, b := range shelves(t, s, nothingFound) {
 		for n, tk := range b.tasks {
-			if reduced && n%5 > 0 {
+			if testenv.Reduced() && n%5 > 0 {
 				continue
 			}
 			c := check(t, b, tk, found, 1)
 			if c == nil {
 				continue
 			}
-			if len(c.Toolkit) != size && !reduced {
+			if len(c.Toolkit) != size && !testenv.Reduced() {
 				t.Errorf("%s: %d tools", tk.ID, len(c.Toolkit))
 			}
 			other, _, err := again[i].finder.Find(t.Context(), tk, b.query(t, tk), nil, size)
@@ -202,7 +200,7 @@ func TestDemo(t *testing.T) {
 	}
 	for style, o := range found {
 		t.Logf("%s: %d tasks, %d twins, %d bounded", style, o.tasks, o.twins, o.bounded)
-		if !reduced && (o.tasks < 200 || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95) || o.twins == 0 {
+		if !testenv.Reduced() && (o.tasks < 200 || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95) || o.twins == 0 {
 			t.Errorf("%s: %+v", style, *o)
 		}
 	}
@@ -288,7 +286,7 @@ func TestTwinsCannotBeTold(t *testing.T) {
 	worlds, calls := 0, 0
 	for _, b := range shelves(t, s, nil) {
 		for i, task := range b.tasks {
-			if i%5 > 0 || reduced && i%40 > 0 {
+			if i%5 > 0 || testenv.Reduced() && i%40 > 0 {
 				continue
 			}
 			c, refusal, err := b.finder.Find(t.Context(), task, b.query(t, task), nil, size)
@@ -302,7 +300,7 @@ func TestTwinsCannotBeTold(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls that gave rows on each side of %d twins", calls, worlds)
-	if least := 70; !reduced && worlds < least || calls < 40*worlds || worlds == 0 {
+	if least := 70; !testenv.Reduced() && worlds < least || calls < 40*worlds || worlds == 0 {
 		t.Errorf("%d calls on %d twins are too few to show anything", calls, worlds)
 	}
 }

@@ -2,12 +2,12 @@ package request_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -69,7 +69,7 @@ func examples(t testing.TB, spec, split string) []example {
 func corpora(t *testing.T) map[string][]example {
 	t.Helper()
 	list := map[string][]example{"demo": examples(t, "demo", "")}
-	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+	if shared := testenv.SharedFolder(); shared != "" {
 		list["spider"] = examples(t, "spider:"+filepath.Join(shared, "data/spider"), "dev")
 		list["bird"] = examples(t, "bird:"+filepath.Join(shared, "data/bird"), "")
 	}

@@ -2,10 +2,10 @@ package questions
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 )
 
@@ -65,10 +65,7 @@ func TestSchemaOfMissingDatabases(t *testing.T) {
 
 // TestBirdSchemas checks that every database of BIRD's dev set is a file or a whole schema.
 func TestBirdSchemas(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	c := mustOpen(t, "bird:"+filepath.Join(shared, "data", "bird"), Options{Split: "dev"})
 	missing, described := 0, 0
 	for _, d := range c.Databases {

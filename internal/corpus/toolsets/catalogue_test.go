@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
@@ -202,10 +203,7 @@ func TestWrongFolders(t *testing.T) {
 
 // TestPublished counts the questions read from the published corpora.
 func TestPublished(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	for _, c := range []struct {
 		kind, dir                                string
 		questions, rejected, written, irrelevant int

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -27,10 +28,7 @@ func shownOf(c *Catalogue) []Shown {
 
 // The leaderboard's own files come out as they went in, without the unusable questions.
 func TestLeaderboardExportIsUnchanged(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED names no folder with real data")
-	}
+	shared := testenv.Shared(t)
 	dir := filepath.Join(shared, "data", "bfcl")
 	c, err := Open("bfcl:" + dir)
 	if err != nil {

@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // sharedData returns the folder of the leaderboard's files, or skips the test if there is none.
 func sharedData(t testing.TB) string {
 	t.Helper()
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	return filepath.Join(shared, "data", "bfcl")
 }
 

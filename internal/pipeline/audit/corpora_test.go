@@ -1,11 +1,11 @@
 package audit
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 )
 
@@ -29,10 +29,7 @@ func TestDemo(t *testing.T) {
 // TestSpider checks that the audit finds defects known from reading Spider's dev split, with few warnings of any
 // other kind.
 func TestSpider(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not name the folder with Spider")
-	}
+	shared := testenv.Shared(t)
 	r := audited(t, "spider:"+filepath.Join(shared, "data", "spider"), func(o *pipeline.Options) {
 		o.Split,
 			o.Neighbours = "dev", 24

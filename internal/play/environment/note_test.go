@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -32,10 +32,7 @@ func TestEveryWrongTextHasANote(t *testing.T) {
 		t.Run(corpus.location, func(t *testing.T) {
 			location := corpus.location
 			if location != "demo" {
-				shared := os.Getenv("SEATRIAL_SHARED")
-				if shared == "" {
-					t.Skip("SEATRIAL_SHARED does not name the folder of the published data sets")
-				}
+				shared := testenv.Shared(t)
 				location += ":" + filepath.Join(shared, "data", location)
 			}
 			texts, silent, noisy := breakTexts(t, location, corpus.split)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/certify/shortcut"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
@@ -40,7 +40,7 @@ func TestNoWayInTellsVariantsApart(t *testing.T) {
 	s, _ := openHarbour(t)
 	reader := newFirstReader(t)
 	styles, variants, compared := map[string]int{}, map[string]int{}, 0
-	for _, family := range sampleFamilies(s, os.Getenv("SEATRIAL_SHARED") != "") {
+	for _, family := range sampleFamilies(s, testenv.SharedFolder() != "") {
 		var first firstBytes
 		for i, in := range family {
 			seen := reader.read(t, in)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/task"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -343,10 +344,7 @@ func TestGrow(t *testing.T) {
 
 // TestGrowRealSchemas grows neighbours of every real database.
 func TestGrowRealSchemas(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED is not set: no real databases to grow neighbours of")
-	}
+	shared := testenv.Shared(t)
 	files, err := filepath.Glob(filepath.Join(shared, "data/spider/database/*/*.sqlite"))
 	if err != nil || len(files) < 100 {
 		t.Fatalf("%d databases (%v)", len(files), err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/task"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -376,10 +377,7 @@ func TestRealDatabases(t *testing.T) {
 // realDatabases lists the shared real databases.
 func realDatabases(t testing.TB) []string {
 	t.Helper()
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED is not set: there are no real databases to read")
-	}
+	shared := testenv.Shared(t)
 	files, err := filepath.Glob(filepath.Join(shared, "data/spider/database/*/*.sqlite"))
 	if err != nil || len(files) < 100 {
 		t.Fatalf("%d databases (%v)", len(files), err)

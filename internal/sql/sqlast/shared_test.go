@@ -9,16 +9,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 )
 
 // TestSpider prints every query of Spider's that runs, and runs what is printed: the same rows.
 func TestSpider(t *testing.T) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	root := filepath.Join(shared, "data", "spider")
 	queries := map[string]map[string]bool{} // by database, each text once
 	for _, file := range []string{"dev.json", "train_spider.json"} {

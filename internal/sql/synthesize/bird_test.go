@@ -1,11 +1,11 @@
 package synthesize_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -24,10 +24,7 @@ type missing struct {
 // birdDatabases lists the databases of BIRD's dev set that are not at hand.
 func birdDatabases(t testing.TB) []missing {
 	t.Helper()
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	c, err := questions.Open("bird:"+filepath.Join(shared, "data", "bird"), questions.Options{Split: "dev"})
 	if err != nil {
 		t.Fatal(err)

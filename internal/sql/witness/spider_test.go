@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
@@ -22,10 +23,7 @@ type spiderQuery struct {
 
 // eachSpiderDatabase visits Spider's databases with those of their statements that parse and run.
 func eachSpiderDatabase(t *testing.T, visit func(db *testDB, s *schema.Database, queries []spiderQuery)) {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	root := filepath.Join(shared, "data", "spider")
 	type example struct{ id, sql string }
 	byDatabase := map[string][]example{}

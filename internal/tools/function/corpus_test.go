@@ -1,7 +1,6 @@
 package function_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -30,10 +30,7 @@ func compileCorpus(t *testing.T, kind string, least int) *compiled {
 	t.Helper()
 	location := "demo"
 	if kind != "demo" {
-		shared := os.Getenv("SEATRIAL_SHARED")
-		if shared == "" {
-			t.Skip("SEATRIAL_SHARED does not name the folder of the published data sets")
-		}
+		shared := testenv.Shared(t)
 		location = kind + ":" + filepath.Join(shared, "data", kind)
 	}
 	c, err := questions.Open(location, questions.Options{WorkDir: t.TempDir(),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -87,7 +88,7 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 // SEATRIAL_OPENAPI the documents are kept in that folder, for ci/openapi-lint.sh.
 func TestDocuments(t *testing.T) {
 	specs := []string{"demo"}
-	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+	if shared := testenv.SharedFolder(); shared != "" {
 		specs = append(specs, "spider:"+filepath.Join(shared, "data", "spider"), "bird:"+filepath.Join(shared, "data",
 			"bird"))
 	}

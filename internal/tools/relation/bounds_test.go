@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
@@ -124,7 +125,7 @@ func TestMutatedCalls(t *testing.T) {
 	tools = append(tools, relation.Getters(fixtures[0])...)
 	made, mistakes := 0, map[string]int{}
 	number := 3000
-	if underRace {
+	if testenv.Race {
 		number = 500
 	}
 	for i := range number {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
@@ -1102,7 +1103,7 @@ func (c *chain) compare(label string) bool {
 func chains(t *testing.T) int {
 	text := os.Getenv("SEATRIAL_CHAINS")
 	switch {
-	case text == "" && underRace:
+	case text == "" && testenv.Race:
 		return 200
 	case text == "":
 		return 1000
@@ -1168,7 +1169,7 @@ func TestChains(t *testing.T) {
 		t.Errorf("only %d relations compared, %d of them with rows", compared, used["rows"])
 	}
 	for name, least := range constructs() {
-		if used[name] < number/least && !underRace {
+		if used[name] < number/least && !testenv.Race {
 			t.Errorf("only %d uses of %s", used[name], name)
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/schema/schematest"
@@ -110,7 +110,7 @@ func openCorpus(t *testing.T, spec string) (*questions.Corpus, map[string]opened
 // original SQL, is the oracle. Rows are compared as a bag, for joins are sorted.
 func TestEndpointsAnswer(t *testing.T) {
 	specs := map[string]int{"demo": 150}
-	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+	if shared := testenv.SharedFolder(); shared != "" {
 		specs["spider:"+filepath.Join(shared, "data", "spider")] = 5000
 		specs["bird:"+filepath.Join(shared, "data", "bird")] = 120
 	}

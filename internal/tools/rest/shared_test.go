@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -21,10 +22,7 @@ import (
 // not at hand have the schema of the corpus' tables file.
 func sharedDrafts(t testing.TB, kind string) ([]*Draft, []questions.Example) {
 	t.Helper()
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
+	shared := testenv.Shared(t)
 	c, err := questions.Open(kind+":"+filepath.Join(shared, "data", kind), questions.Options{})
 	if err != nil {
 		t.Fatal(err)

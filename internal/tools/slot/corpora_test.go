@@ -3,11 +3,11 @@ package slot_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -57,11 +57,8 @@ func (of tallies) least(t *testing.T, profile string, expressible, agreeing floa
 
 // corpora plays all questions of a corpus whose database is at hand or can be made.
 func corpora(t *testing.T, kind string) tallies {
-	shared := os.Getenv("SEATRIAL_SHARED")
-	if shared == "" {
-		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
-	}
-	if testing.Short() || underRace {
+	shared := testenv.Shared(t)
+	if testing.Short() || testenv.Race {
 		t.Skip("it plays thousands of plans")
 	}
 	c, err := questions.Open(kind+":"+filepath.Join(shared, "data", kind), questions.Options{})

@@ -1,5 +1,0 @@
-//go:build !race
-
-package relation_test
-
-const underRace = false
