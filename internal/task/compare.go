@@ -73,6 +73,7 @@ const (
 	RuleQuotes   = "quotes"   // quoted spans
 	RuleText     = "text"     // the text itself, the only number in it, its lines, or an enumeration
 	RuleSentence = "sentence" // a plain sentence that states gold's only value
+	RuleDates    = "dates"    // dates with the month as a word
 	RuleRounded  = "rounded"  // computed reals, rounded to two digits or more
 	RuleColumns  = "columns"  // records with gold's columns and others
 	RulePairs    = "pairs"    // an object whose keys are the values of one of gold's two columns
@@ -260,13 +261,14 @@ type target struct {
 
 	columns []Column
 	known   map[string]keyedPlaces // by the keys of a record
-	named   bool                   // the last answer that was read names some column
+	named   []bool                 // the columns that the last answer names
 }
 
 // keyedPlaces is what [target.places] returns for the keys of a record.
 type keyedPlaces struct {
-	place     []int
-	ok, named bool
+	place []int
+	named []bool // by column
+	ok    bool
 }
 
 func newTarget(g *Gold) *target {
@@ -384,7 +386,7 @@ func (t *target) verdict(rows [][]cell, readable bool) Verdict {
 	if t.same(rows) {
 		return Verdict{Strict: true, Lenient: true}
 	}
-	if !t.named {
+	if slices.Contains(t.named, false) {
 		if arranged := t.arranged(rows); arranged != nil && t.same(arranged) {
 			return Verdict{Strict: true, Lenient: true}
 		}
@@ -398,7 +400,7 @@ func (t *target) same(rows [][]cell) bool {
 
 // readResult reads the result of a reference as the list of records that the agent would have to type.
 func (t *target) readResult(r *Result) ([][]cell, bool) {
-	t.named = false
+	t.named = make([]bool, t.width)
 	place, ok := t.places(r.Columns)
 	if !ok {
 		return nil, false
@@ -431,7 +433,9 @@ func (t *target) places(keys []string) ([]int, bool) {
 		p = t.placesOf(keys)
 		t.known[all] = p
 	}
-	t.named = t.named || p.named
+	for i := range p.named {
+		t.named[i] = t.named[i] || p.named[i]
+	}
 	return p.place, p.ok
 }
 
@@ -449,15 +453,15 @@ func (t *target) placesOf(keys []string) keyedPlaces {
 		}
 	}
 	if exact {
-		return keyedPlaces{place, true, true}
+		return keyedPlaces{place, taken, true}
 	}
 	place, named := t.alike(keys)
-	return keyedPlaces{place, true, named}
+	return keyedPlaces{place, named, true}
 }
 
 // read reads JSON as rows of gold's width, cells in gold's order.
 func (t *target) read(raw json.RawMessage) ([][]cell, bool) {
-	t.named = false
+	t.named = make([]bool, t.width)
 	switch raw[0] {
 	case '[':
 		return t.readList(raw)
@@ -478,7 +482,7 @@ func (t *target) readList(raw json.RawMessage) ([][]cell, bool) {
 		return [][]cell{row}, ok
 	}
 	rows := make([][]cell, len(list))
-	for i, element := range list {
+	for i, element := range t.completed(list) {
 		row, ok := t.readRow(element)
 		if !ok {
 			return nil, false
@@ -486,6 +490,46 @@ func (t *target) readList(raw json.RawMessage) ([][]cell, bool) {
 		rows[i] = row
 	}
 	return rows, true
+}
+
+// completed adds the keys that records lack, with null, if all records together have one key for each column.
+func (t *target) completed(list []json.RawMessage) []json.RawMessage {
+	var all []string
+	fewest := t.width
+	for _, element := range list {
+		if element[0] != '{' {
+			return list
+		}
+		keys, _ := members(element)
+		fewest = min(fewest, len(keys))
+		for _, key := range keys {
+			if !slices.Contains(all, key) {
+				all = append(all, key)
+			}
+		}
+		if len(all) > t.width {
+			return list
+		}
+	}
+	if len(all) != t.width || fewest == t.width {
+		return list
+	}
+	whole := make([]json.RawMessage, len(list))
+	for i, element := range list {
+		keys, _ := members(element)
+		record := bytes.TrimRight(bytes.Clone(element), "} \t\r\n")
+		for _, key := range all {
+			if !slices.Contains(keys, key) {
+				if record = append(record, ','); len(keys) == 0 {
+					record = []byte{'{'}
+					keys = all[:1]
+				}
+				record = append(appendString(record, key), ":null"...)
+			}
+		}
+		whole[i] = append(record, '}')
+	}
+	return whole
 }
 
 // readRow reads an element of a list: a list by position, a record by key or position, a scalar where gold has one
@@ -521,8 +565,9 @@ func (t *target) readRow(raw json.RawMessage) ([]cell, bool) {
 	}
 }
 
-// readObject reads a single record, or an object of columns: lists of one length under exactly gold's keys (under any
-// key where gold has one column). Under other keys an object of lists could as well be one of rows, and is not read.
+// readObject reads a single record, one list of rows under any key, or an object of columns: lists of one length under
+// exactly gold's keys (under any key where gold has one column). Under other keys an object of lists could as well be
+// one of rows, and is not read.
 func (t *target) readObject(raw json.RawMessage) ([][]cell, bool) {
 	keys, values := members(raw)
 	lists := 0
@@ -534,6 +579,9 @@ func (t *target) readObject(raw json.RawMessage) ([][]cell, bool) {
 	if lists == 0 {
 		row, ok := t.readRow(raw)
 		return [][]cell{row}, ok
+	}
+	if rows := elements(values[0]); len(values) == 1 && len(rows) > 0 && !slices.ContainsFunc(rows, isScalar) {
+		return t.readList(values[0])
 	}
 	if lists != len(values) || len(values) != t.width {
 		return nil, false
@@ -840,14 +888,16 @@ func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 // timestamp is a date and a time of day, as SQL and as ISO 8601 write it.
 var timestamp = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?Z?$`)
 
-// plainText is a text without trailing white space. A timestamp is written with a blank and seconds, without a zone.
+// plainText is a text without trailing white space. A timestamp is written with a blank and seconds, without a zone; at
+// midnight, as its date.
 func plainText(s string) string {
 	s = strings.TrimRight(validText(s), " \t\r\n")
 	if len(s) < len("2006-01-02 15:04") || s[4] != '-' {
 		return s
 	}
 	if m := timestamp.FindStringSubmatch(s); m != nil {
-		return strings.TrimRight(m[1]+" "+m[2]+cmp.Or(m[3], ":00")+strings.TrimRight(m[4], "0"), ".")
+		return strings.TrimSuffix(strings.TrimRight(m[1]+" "+m[2]+cmp.Or(m[3], ":00")+strings.TrimRight(m[4], "0"), "."),
+			" 00:00:00")
 	}
 	return s
 }

@@ -77,7 +77,7 @@ func TestAccepts(t *testing.T) {
 		{name, `"**Answer:** John Doe\nBecause I looked."`, "lenient:text"},
 		{name, `"It is so:\n` + "```json\\n" + `[\"John Doe\"]\n` + "```" + `"`, "lenient:fenced"},
 		{name, `"I found [{\"Name\": \"John Doe\"}] in the table."`, "lenient:embedded"},
-		{name, `{"answer": [["John Doe"]]}`, "lenient:wrapper"},
+		{name, `{"answer": [["John Doe"]]}`, "strict"},
 		{name, `"It was John Doe, I think"`, DiffValues},
 		{name, `[[["John Doe"]]]`, DiffValues},
 		{name, `["John Doe", "John Doe"]`, DiffDuplicates},

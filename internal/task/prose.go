@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/task/english"
 )
@@ -15,6 +16,24 @@ import (
 // lenient returns the rule by which an answer that is wrong as given is right, or "". text is the answer if it is a
 // text, else empty.
 func (t *target) lenient(raw json.RawMessage, text string) string {
+	if rule := t.extracted(raw, text); rule != "" || len(raw) > maxProse {
+		return rule
+	}
+	given, dated := json.RawMessage(isoDates(string(raw))), isoDates(text)
+	if text != "" {
+		given = appendString(nil, dated)
+	}
+	if text == dated && (text != "" || bytes.Equal(given, raw)) {
+		return ""
+	}
+	if t.verdict(t.read(given)).Strict || t.extracted(given, dated) != "" {
+		return RuleDates
+	}
+	return ""
+}
+
+// extracted returns the rule by which an answer as it is written becomes right, or "".
+func (t *target) extracted(raw json.RawMessage, text string) string {
 	if raw[0] == '"' {
 		e := extract(text)
 		if e.firm {
@@ -136,6 +155,8 @@ func unwrapped(raw json.RawMessage) []json.RawMessage {
 
 func isNested(raw json.RawMessage) bool { return raw[0] == '[' || raw[0] == '{' }
 
+func isScalar(raw json.RawMessage) bool { return !isNested(raw) }
+
 // choices are keys of a record that leaves a choice.
 var choices = english.Set("or", "alternative", "alternatives", "alternatively", "maybe", "perhaps", "otherwise", "else",
 	"other", "possibly")
@@ -226,6 +247,9 @@ func (t *target) stated(text string) bool {
 		return false
 	}
 	rest := text[:at] + " " + text[at+len(value):]
+	if relative.MatchString(text[:at]) {
+		return false
+	}
 	if isText && text[at:at+len(value)] != value {
 		return false
 	}
@@ -235,7 +259,8 @@ func (t *target) stated(text string) bool {
 // enumerates reports whether other values surround the place from which a value was taken.
 func enumerates(rest string, at int) bool {
 	before, after := strings.TrimRight(rest[:at], " "), strings.TrimLeft(rest[at:], " ")
-	return strings.HasSuffix(before, ",") || strings.HasSuffix(before, " and") || strings.HasPrefix(after, ",") ||
+	return strings.HasSuffix(before, ",") || strings.HasSuffix(before, " and") ||
+		strings.HasPrefix(after, ",") && !subordinate.MatchString(after) ||
 		strings.HasPrefix(after, "and ") || strings.HasPrefix(after, "/") || strings.HasSuffix(before, "/")
 }
 
@@ -294,14 +319,14 @@ func likeness(a, b map[string]bool) float64 {
 const maxAlike = 7
 
 // alike assigns keys to columns so that the sum of likenesses is largest. On a tie it keeps the order of the keys.
-// named reports whether any name decided.
-func (t *target) alike(keys []string) (place []int, named bool) {
-	place = make([]int, len(keys))
+// named lists the columns for which a name decided.
+func (t *target) alike(keys []string) (place []int, named []bool) {
+	place, named = make([]int, len(keys)), make([]bool, t.width)
 	for i := range place {
 		place[i] = i
 	}
 	if len(keys) > maxAlike || len(t.columns) != t.width {
-		return place, false
+		return place, named
 	}
 	columns := make([]map[string]bool, t.width)
 	for j := range columns {
@@ -315,7 +340,6 @@ func (t *target) alike(keys []string) (place []int, named bool) {
 			if scores[i][j] = likeness(words, columns[j]); t.means(key, j) {
 				scores[i][j] = 2 // the exact name
 			}
-			named = named || scores[i][j] > 0
 		}
 	}
 	best, order, used := -1.0, make([]int, len(keys)), make([]bool, t.width)
@@ -337,6 +361,9 @@ func (t *target) alike(keys []string) (place []int, named bool) {
 		}
 	}
 	try(0, 0)
+	for i, j := range place {
+		named[j] = scores[i][j] > 0
+	}
 	return place, named
 }
 
@@ -346,7 +373,7 @@ func (t *target) means(key string, column int) bool {
 	return known && at == column
 }
 
-// arranged puts the columns of an answer without names in gold's order if the values decide it: exactly one order puts
+// arranged puts the columns that an answer does not name in gold's order if the values decide it: exactly one order puts
 // each column's values under a column of gold that has them. Columns that values cannot tell apart (of one kind and one
 // domain) keep their order. It returns nil if no order, more than one, or no other one fits.
 func (t *target) arranged(rows [][]cell) [][]cell {
@@ -359,6 +386,9 @@ func (t *target) arranged(rows [][]cell) [][]cell {
 	}
 	for k := range t.width {
 		t.within(rows, k, fits)
+		for j := range t.width {
+			fits[j][k] = fits[j][k] && (j == k || !t.named[j] && !t.named[k])
+		}
 	}
 	place, found, count := make([]int, t.width), []int(nil), 0
 	used := make([]bool, t.width)
@@ -486,13 +516,61 @@ var (
 	hedging = regexp.MustCompile(`(?i)\b(?:maybe|perhaps|possibly|probably|likely|might|may be|could be|would be|should be|guess(?:ing|ed)?|` +
 		`i think|i believe|i assume|assuming|suppose|presumably|seems?|appears?|estimated?|either|for ` +
 		`example|placeholder|hypothetical\w*)\b|\be\.g\.`)
-	vague = regexp.MustCompile(`(?i)\b(?:or|if|unless|approximately|approx|roughly|about|around|nearly|almost|at least|at most|(?:more|less|fewer|greater) than|` +
+	vague = regexp.MustCompile(`(?i)\b(?:second|third|fourth|fifth|next)[ -](?:\w+est|most|least)\b|\b(?:or|if|unless|approximately|approx|roughly|about|around|nearly|almost|at least|at most|(?:more|less|fewer|greater) than|` +
 		`over|under|up to|between|some)\b|[~≈?<>]`)
 	negating = regexp.MustCompile(`(?i)\b(?:no|not|never|neither|nor|none|nobody|nothing|without|except|excluding|instead|rather|unlike|than|but|` +
 		`however|although|false|wrong|incorrect|other|nowhere|near|outside|beyond)\b|n['’]t\b`)
 	deniesNext = regexp.MustCompile(`(?i)(?:\b(?:not|never|wrong|incorrect|except|instead of|other than)|n['’]t)\W*$`)
 	yearPhrase = regexp.MustCompile(`(?i)\b(?:in|of|since|from|during|before|after|until|by|year)\s+(?:the year\s+)?(?:1[0-9]|20)\d\d\b`)
 )
+
+// relative ends a phrase that names a value other than the one that follows.
+var relative = regexp.MustCompile(`(?i)\b(?:before|after|until)\W*$`)
+
+// subordinate is how a clause goes on after the value that a sentence states.
+var subordinate = regexp.MustCompile(`^,\s+(?:as|which|who|whose|where|with|according|based|because|since|having)\b`)
+
+// Sentences that say that nothing is there: all of a count of zero, and of an empty result.
+var (
+	nothing = regexp.MustCompile(`(?i)^(?:there (?:are|is|were|was) (?:none|no [a-z][\pL\pN' -]*)|no [a-z][\pL\pN' -]* ` +
+		`(?:match|matches|matched|exists?|found|qualify|qualifies)|no [a-z][\pL\pN' -]* (?:meets?|satisf(?:y|ies)) [\pL\pN' -]*)[.!]?$`)
+	somethingElse = regexp.MustCompile(`(?i)\b(?:answers?|ways?|tools?|functions?|information|access|columns?|tables?|databases?|idea|` +
+		`doubt|reasons?|problems?|limits?|more|other|others|fewer|less|single|longer|question|but|except|besides|than|until)\b`)
+)
+
+// saysNothing reports whether a sentence says that nothing fits the request.
+func saysNothing(sentence string) bool {
+	return nothing.MatchString(sentence) && !somethingElse.MatchString(sentence) && !refusing.MatchString(sentence) &&
+		!hedging.MatchString(sentence)
+}
+
+const monthName = `(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?`
+
+var (
+	monthFirst = regexp.MustCompile(`(?i)\b` + monthName + `\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b`)
+	dayFirst   = regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+` + monthName + `,?\s+(\d{4})\b`)
+)
+
+// isoDates writes the dates of a text that spell the month as 2006-01-02.
+func isoDates(text string) string {
+	if !strings.ContainsAny(text, "0123456789") {
+		return text
+	}
+	for _, form := range []struct {
+		pattern    *regexp.Regexp
+		month, day int
+	}{{monthFirst, 1, 2}, {dayFirst, 2, 1}} {
+		text = form.pattern.ReplaceAllStringFunc(text, func(date string) string {
+			m := form.pattern.FindStringSubmatch(date)
+			when, err := time.Parse("Jan 2 2006", m[form.month]+" "+m[form.day]+" "+m[3])
+			if err != nil {
+				return date
+			}
+			return when.Format(time.DateOnly)
+		})
+	}
+	return text
+}
 
 // plainly reports whether a sentence states something: it does not deny, hedge, refuse or leave a choice.
 func plainly(sentence string) bool {
@@ -557,7 +635,8 @@ func extract(text string) extraction {
 		for i := range items {
 			items[i] = stripText(items[i])
 		}
-		return extraction{append(texts(true, items...), named(items)...), RuleBullets, firmly(before+around, "")}
+		return extraction{append(texts(true, items...), lines(strings.Join(items, "\n"))...), RuleBullets,
+			firmly(before+around, "")}
 	}
 	if spans := submatches(proseQuote, text); spans != nil {
 		return extraction{texts(true, spans...), RuleQuotes, plainly(before + proseQuote.ReplaceAllString(text, ""))}
@@ -572,6 +651,9 @@ func extract(text string) extraction {
 		e.readings = append(e.readings, json.RawMessage(n))
 	} else if n, ok := onlyNumber(line); ok && plainly(line) {
 		e.readings = append(e.readings, json.RawMessage(n))
+	}
+	if saysNothing(strings.TrimSpace(line)) {
+		e.readings = append(e.readings, json.RawMessage(`0`), json.RawMessage(`[]`))
 	}
 	if whole := stripText(line); blankThousands.MatchString(whole) {
 		e.readings = append(e.readings, json.RawMessage(blanks.ReplaceAllString(whole, "")))
@@ -592,7 +674,12 @@ var (
 	lineCells = regexp.MustCompile(`\s*(?:\t|\||;|,|\s[-–]\s|:\s)\s*`)
 	listItems = regexp.MustCompile(`\s*(?:[,;]\s*(?:and\s+)?|\s+and\s+)\s*`)
 	listVerb  = regexp.MustCompile(`(?i)^.*?(?:\b(?:are|is|were|was|include|includes)\b:?|:)\s+`)
-	nameValue = regexp.MustCompile(`^([^:=]{1,60}?)\s*[:=]\s+(.+)$`)
+	// named values: `name: value`, `name - value`, `name (value)`, and `name 7`
+	nameValues = []*regexp.Regexp{
+		regexp.MustCompile(`^([^:=]{1,60}?)\s*[:=]\s+(.+)$`), regexp.MustCompile(`^(.{1,60}?)\s+[-–—]\s+(.+)$`),
+		regexp.MustCompile(`^(.{1,60}?)\s*\(([^()]+)\)$`),
+		regexp.MustCompile(`^(\D{1,60}?)\s+(?:(?:is|was|of)\s+)?(-?\d[\d,]*(?:\.\d+)?)$`),
+	}
 )
 
 // lines reads every line as a row: as one cell, or as cells between commas, tabs, bars, semicolons or dashes.
@@ -634,7 +721,10 @@ func enumeration(line string) []json.RawMessage {
 func named(items []string) []json.RawMessage {
 	record, pairs := []byte{'{'}, make([][2]string, len(items))
 	for i, item := range items {
-		m := nameValue.FindStringSubmatch(item)
+		var m []string
+		for at := 0; m == nil && at < len(nameValues); at++ {
+			m = nameValues[at].FindStringSubmatch(item)
+		}
 		if m == nil {
 			return nil
 		}
@@ -794,7 +884,7 @@ func stripText(s string) string {
 	for {
 		before := s
 		s = strings.TrimSuffix(strings.TrimSpace(s), ".")
-		for _, pair := range [][2]string{{"**", "**"}, {"__", "__"}, {"`", "`"}, {`"`, `"`}, {"'", "'"}, {"“", "”"}} {
+		for _, pair := range [][2]string{{"**", "**"}, {"__", "__"}, {"`", "`"}, {`"`, `"`}, {"'", "'"}, {"“", "”"}, {"<", ">"}} {
 			if len(s) > len(pair[0])+len(pair[1]) && strings.HasPrefix(s, pair[0]) && strings.HasSuffix(s, pair[1]) {
 				s = s[len(pair[0]) : len(s)-len(pair[1])]
 			}

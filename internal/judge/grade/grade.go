@@ -17,7 +17,7 @@ import (
 // Version 4 lacked Failure and Backup. Version 5 counted the tools of plans that are right by accident as needed.
 // Version 6 lacked Message and accepted other answers (RULES.md, "Shapes" to "Extraction").
 // Version 7 had neither the outcomes unread, refused and stale_client nor messages of invalid episodes.
-const Format = "seatrial.grade/8"
+const Format = "seatrial.grade/9"
 
 // Outcomes of an episode.
 const (

@@ -390,7 +390,7 @@ func (r *Reaction) count(meaning int) bool {
 // classify returns the class of a failure: the first that applies, or the last.
 func classify(g *Grade, begun bool) string {
 	r := g.Reaction
-	gaveUp := g.Outcome == OutcomeDeclined || g.Outcome == OutcomeSilent
+	gaveUp := g.Outcome == OutcomeDeclined || g.Outcome == OutcomeSilent && g.Unparsed == 0
 	switch {
 	case g.Outcome == OutcomeWrong && (g.Lenient || g.RightSeen):
 		return ReactionMisreported
@@ -401,7 +401,7 @@ func classify(g *Grade, begun bool) string {
 	case r.Acted() || gaveUp && r.Turns > 0:
 		return ReactionNoticed
 	case g.Outcome == OutcomeOutOfBudget, g.Outcome == OutcomeUnread, g.Outcome == OutcomeRefused,
-		g.Outcome == OutcomeSilent && g.Unparsed > 0, g.Cause == CauseTooLong, g.Cause == task.DiffUnreadable:
+		g.Outcome == OutcomeSilent && !gaveUp, g.Cause == CauseTooLong, g.Cause == task.DiffUnreadable:
 		return ReactionCutOff
 	default:
 		return ReactionUnnoticed

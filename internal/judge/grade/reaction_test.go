@@ -66,6 +66,8 @@ func play(words ...[]string) *transcript.Transcript {
 				long := answer(`"$call_1$"`)
 				long.Message = "The result is too long."
 				events, ended = append(events, long), transcript.EndAnswered
+			case "malformed":
+				events, ended = append(events, answer(`[["Ann", 3`)), transcript.EndAnswered
 			case "failedcall":
 				events, ended = append(events, answer(`"$call_1$"`)), transcript.EndAnswered
 			default:
@@ -158,6 +160,8 @@ func TestReactionClasses(t *testing.T) {
 		{"has no turn left", turns("whole*"), Reaction{Class: ReactionCutOff, Struck: 1}},
 		{"writes nothing that can be read", turns("whole*", "mumble", "answer"), Reaction{Class: ReactionUnnoticed, Struck: 1,
 			Turns: 2}},
+		{"stops after a reply that cannot be read", turns("whole*", "mumble", "stop"),
+			Reaction{Class: ReactionCutOff, Struck: 1, Turns: 2}},
 		{"stops", turns("whole*", "stop"), Reaction{Class: ReactionNoticed, Struck: 1, Turns: 1}},
 		{"stops in the same turn", turns(both("whole*", "stop")), Reaction{Class: ReactionUnnoticed, Struck: 1}},
 		{"declines", turns("whole*", "decline"), Reaction{Class: ReactionNoticed, Struck: 1, Turns: 1}},
@@ -388,6 +392,7 @@ func TestEndingsUnderFaults(t *testing.T) {
 		"unread":     {OutcomeUnread, CauseUnread, ReactionCutOff},
 		"refused":    {OutcomeRefused, CauseRefused, ReactionCutOff},
 		"toolong":    {OutcomeWrong, CauseTooLong, ReactionCutOff},
+		"malformed":  {OutcomeWrong, task.DiffUnreadable, ReactionCutOff},
 		"failedcall": {OutcomeWrong, CauseFailedCall, ReactionUnnoticed},
 	} {
 		call := "whole*"

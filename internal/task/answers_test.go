@@ -1,0 +1,114 @@
+package task
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestAnswersOfFile holds the rates of wrong verdicts on testdata/answers.txt to those of the targets.
+func TestAnswersOfFile(t *testing.T) {
+	text, err := os.ReadFile("testdata/answers.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gold *Gold
+	var all tally
+	for line := range strings.Lines(string(text)) {
+		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch kind {
+		case "gold":
+			gold = goldOfLine(t, rest)
+		case "row":
+			var row Row
+			if err := json.Unmarshal([]byte(rest), &row); err != nil {
+				t.Fatalf("%s: %v", rest, err)
+			}
+			gold.Rows = append(gold.Rows, row)
+			if gold.Blocks != nil {
+				gold.Blocks = append(gold.Blocks, 1)
+			}
+		case "ok", "no":
+			all.judge(t, gold, rest, kind == "ok")
+		}
+	}
+	all.check(t, 100)
+}
+
+// goldOfLine reads columns NAME:TYPE, a computed one with ~ at its end, or @ and its domain.
+func goldOfLine(t *testing.T, line string) *Gold {
+	t.Helper()
+	g := &Gold{Kind: GoldRows}
+	for field := range strings.FieldsSeq(strings.ReplaceAll(line, "DISTINCT ", "DISTINCT")) {
+		if field == "ordered" {
+			g.Blocks = []int{}
+			continue
+		}
+		name, kind, _ := strings.Cut(field, ":")
+		c := Column{Name: name}
+		kind, c.Computed = strings.CutSuffix(kind, "~")
+		kind, domain, stored := strings.Cut(kind, "@")
+		if c.Type = kind; stored {
+			n, err := strconv.Atoi(domain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Domain, c.Table, c.Column = n, "t", name
+		}
+		g.Columns = append(g.Columns, c)
+	}
+	return g
+}
+
+// tally counts verdicts on answers, strict ones first.
+type tally struct {
+	right, wrong      int
+	refused, accepted [2]int
+	data, refusedData int // acceptable answers that are no text, and those of them that strict refuses
+}
+
+func (n *tally) judge(t *testing.T, gold *Gold, answer string, right bool) {
+	t.Helper()
+	if !json.Valid([]byte(answer)) {
+		t.Fatalf("%s is not JSON", answer)
+	}
+	v := gold.Accepts(Answer{JSON: json.RawMessage(answer)})
+	if right {
+		n.right++
+		if !strings.HasPrefix(answer, `"`) {
+			if n.data++; !v.Strict {
+				n.refusedData++
+			}
+		}
+	} else {
+		n.wrong++
+	}
+	for side, accepts := range []bool{v.Strict, v.Lenient} {
+		if right && !accepts {
+			n.refused[side]++
+			t.Logf("refused (%s): %s", []string{"strict", "lenient"}[side], answer)
+		}
+		if !right && accepts {
+			n.accepted[side]++
+			t.Logf("accepted though wrong (%s, rule %s): %s", []string{"strict", "lenient"}[side], v.Rule, answer)
+		}
+	}
+}
+
+// check holds the rates to the targets: of 64 acceptable answers lenient refuses at most 12, of 53 wrong ones strict
+// accepts at most 1 and lenient 3. Strict refuses sentences by design, and few of the answers that are data. least is how
+// many answers of both kinds must have been judged.
+func (n *tally) check(t *testing.T, least int) {
+	t.Helper()
+	t.Logf("%d acceptable: strict refuses %d (%d of %d that are data), lenient %d; %d wrong: strict accepts %d, lenient %d",
+		n.right, n.refused[0], n.refusedData, n.data, n.refused[1], n.wrong, n.accepted[0], n.accepted[1])
+	if n.right < least || n.wrong < least {
+		t.Errorf("only %d and %d answers", n.right, n.wrong)
+	}
+	if n.refusedData*8 > n.data || n.refused[1]*64 > 12*n.right ||
+		n.accepted[0]*53 > n.wrong || n.accepted[1]*53 > 3*n.wrong {
+		t.Error("the rates exceed the targets")
+	}
+}
