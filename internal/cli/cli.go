@@ -239,6 +239,7 @@ func (a *app) root() *cobra.Command {
 		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.exportCommand(),
 		a.proxyCommand(), a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
+	a.foldHelp(root)
 	return root
 }
 
