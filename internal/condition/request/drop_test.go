@@ -32,10 +32,10 @@ func harbour() *schema.Database {
 	return &schema.Database{Name: "harbour", Tables: []schema.Table{
 		{Name: "ship", Columns: text("imo:INTEGER", "name", "flag=flag of the ship", "kind=type of ship",
 			"built=year built:INTEGER",
-			"length_m=length m:REAL", "crew=number of sailors:INTEGER", "captain_id:INTEGER", "registered_on"),
+			"length_m=length m:REAL", "crew=number of sailors:INTEGER", "captain_id:INTEGER", "registered_on", "home_port"),
 			PrimaryKey: []int{0}},
 		{Name: "captain", Columns: text("captain_id:INTEGER", "full_name=captain's full name", "nationality", "sex",
-			"age:INTEGER", "trained_by"), PrimaryKey: []int{0}},
+			"age:INTEGER", "trained_by", "role"), PrimaryKey: []int{0}},
 	}}
 }
 

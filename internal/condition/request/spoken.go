@@ -463,32 +463,3 @@ func (n *naming) namesItself(s string, p *place) bool {
 			regexp.QuoteMeta(beside)+`(?: number| address)? (?:is|are|was)$`).MatchString(label)
 	})
 }
-
-// spokenNoun settles what rules that know the tables of a request need not care for. A name behind a noun of the
-// request returns way with it (the game 'X' is a certain game); one before another noun (C major scale) and one that
-// nothing is known to be called by cannot be left out.
-func (p *place) spokenNoun(n *naming, again bool) (e edit, ok, settled bool) {
-	if _, _, known := p.nounBefore(n); known {
-		return edit{}, false, false
-	}
-	first, _ := firstRune(strings.TrimLeft(p.text[p.start:p.end], "\"'“‘`"))
-	name := p.quoted || unicode.IsUpper(first) || unicode.IsDigit(first)
-	for k := 1; k <= 2 && name; k++ {
-		noun := p.l(k)
-		if noun == "" || english.FunctionWords[noun] || hinges[noun] || participle(noun) || strings.HasSuffix(noun, "ing") ||
-			callings[noun] {
-			break
-		}
-		if determiners[p.l(k+1)] {
-			return edit{p.from(k + 1), p.end, certain(p.text[p.from(k):p.left[len(p.left)-1].End], again)}, true, true
-		}
-	}
-	if next := strings.ToLower(p.r(1)); next != "" && !english.FunctionWords[next] && !possessive(p.after) &&
-		!slices.Contains(n.beside, next) && !p.quoted {
-		return edit{}, false, true
-	}
-	if n.noun == "" || n.noun == "value" {
-		return edit{}, false, true
-	}
-	return edit{}, false, false
-}
