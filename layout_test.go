@@ -51,6 +51,7 @@ var layout = []string{
 	"condition/fault/spec",
 	"condition/toolkit",
 	"condition",
+	"condition/request/grammar",
 	"condition/request",
 	"suite/transcript",
 	"suite",

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
@@ -47,7 +48,7 @@ func Disambiguate(t *Task, answer []task.Row) (*Rewording, string) {
 	}
 	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(values)}
 	question := strings.TrimRight(r.Messages[at].Content, " \n")
-	if last, _ := lastRune(question); !strings.ContainsRune(".?!:\"'”)", last) {
+	if last, _ := grammar.LastRune(question); !strings.ContainsRune(".?!:\"'”)", last) {
 		question += "."
 	}
 	r.Messages[at].Content = question + " " + told

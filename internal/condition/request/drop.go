@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
@@ -55,32 +56,32 @@ func (v *Value) draft() (*Dropped, *draft, string) {
 	}
 	t := v.task
 	named := v.naming()
-	made := &draft{texts: t.texts(), noun: named.noun}
+	made := &draft{texts: t.texts(), noun: named.Noun}
 	d := &Dropped{}
 	for i := range t.Messages {
-		var edits []edit
+		var edits []grammar.Edit
 		for _, m := range v.mentions {
 			if m.text != i {
 				continue
 			}
-			p := placeOf(t, made.texts[i], m.start, m.end)
-			p.again = d.Form != ""
-			if !p.again {
+			p := grammar.At(t.vocabulary(), made.texts[i], m.start, m.end)
+			p.Again = d.Form != ""
+			if !p.Again {
 				d.Form = made.texts[i][m.start:m.end]
 				made.value = v.spoken(p, d.Form)
 			}
-			e, ok := p.replace(&named)
-			if !ok || named.proper && v.follows(m) {
+			e, ok := p.Replace(&named)
+			if !ok || named.Proper && v.follows(m) {
 				return nil, nil, ReasonAwkward
 			}
 			edits = append(edits, e)
 		}
-		made.texts[i] = apply(made.texts[i], edits)
+		made.texts[i] = grammar.Apply(made.texts[i], edits)
 	}
 	last := len(t.Messages)
 	made.texts[last] = v.withoutClauses(made.texts[last], d.Form)
 	for i, s := range made.texts {
-		if v.remains(plain(s), d.Form, i == last) {
+		if v.remains(grammar.Plain(s), d.Form, i == last) {
 			return nil, nil, ReasonRemains
 		}
 	}
@@ -89,11 +90,11 @@ func (v *Value) draft() (*Dropped, *draft, string) {
 }
 
 // describe notes by which names a value can be asked for, and what the user replies.
-func (v *Value) describe(d *Dropped, named *naming, made *draft) {
+func (v *Value) describe(d *Dropped, named *grammar.Naming, made *draft) {
 	d.Names, d.Others = v.names(named)
 	d.Reply = v.reply(named, d.Form)
 	for _, s := range made.texts {
-		if o, found := openingOf(v.task, s); found && o.noun != nounOne && o.noun != nounFew && !slices.Contains(d.Names, o.noun) {
+		if o, found := openingOf(v.task, s); found && o.noun != grammar.NounOne && o.noun != grammar.NounFew && !slices.Contains(d.Names, o.noun) {
 			d.Names = append(d.Names, o.noun)
 		}
 	}
@@ -101,22 +102,22 @@ func (v *Value) describe(d *Dropped, named *naming, made *draft) {
 
 // spoken is how a sentence says a value again: as the request did with its signs, but in quotes only where it would not
 // read as a name without them; as the SQL has it where the request inflects it.
-func (v *Value) spoken(p *place, form string) string {
+func (v *Value) spoken(p *grammar.Place, form string) string {
 	said := v.saidForm(form)
-	if said != form || p.quoted && namelike(form) {
+	if said != form || p.Quoted && namelike(form) {
 		return said
 	}
-	return p.text[p.start:p.end]
+	return p.Text[p.Start:p.End]
 }
 
 // reply says the value to who asks for it: as the request said it, or as the SQL has it where the request said a word
 // that stands for it.
-func (v *Value) reply(n *naming, form string) string {
+func (v *Value) reply(n *grammar.Naming, form string) string {
 	form = v.saidForm(form)
-	if n.noun == "value" {
+	if n.Noun == "value" {
 		return "It is " + form + "."
 	}
-	return "The " + n.noun + " is " + form + "."
+	return "The " + n.Noun + " is " + form + "."
 }
 
 // saidForm is the form in which a value is said, or the SQL's value where that is another ending of it.
@@ -127,45 +128,6 @@ func (v *Value) saidForm(form string) string {
 		}
 	}
 	return form
-}
-
-// edit replaces a span of a text.
-type edit struct {
-	start, end int
-	text       string
-}
-
-// apply makes edits that stand in their order. Those that overlap become one: the later one gives way.
-func apply(s string, edits []edit) string {
-	var b strings.Builder
-	at := 0
-	for _, e := range edits {
-		if e.start < at {
-			continue
-		}
-		b.WriteString(s[at:e.start])
-		text := e.text
-		if beginsSentence(s[:e.start]) {
-			text = english.Capital(text)
-		}
-		b.WriteString(text)
-		at = e.end
-	}
-	b.WriteString(s[at:])
-	return b.String()
-}
-
-// beginsSentence reports whether a sentence begins after a text.
-func beginsSentence(before string) bool {
-	before = strings.TrimRight(before, " \t\n\"'“‘(")
-	return before == "" || strings.HasSuffix(before, ".") && !abbreviates(before) || strings.HasSuffix(before, "?") ||
-		strings.HasSuffix(before, "!")
-}
-
-// abbreviates reports whether the dot at the end of a text belongs to a short word: No., St.
-func abbreviates(s string) bool {
-	list := english.Words(s)
-	return len(list) > 0 && len(list[len(list)-1].Text) <= 2
 }
 
 // withoutClauses leaves out of the evidence the clauses that say the value, or what the question called it.
@@ -273,49 +235,23 @@ func tells(w string) bool {
 func (v *Value) schemaWord(s string) bool {
 	list := english.Words(s)
 	for _, w := range list {
-		if !v.task.vocabulary().words[w.Folded] {
+		if !v.task.vocabulary().Words[w.Folded] {
 			return false
 		}
 	}
 	return len(list) > 0
 }
 
-// vocabulary is the words of a schema.
-type vocabulary struct {
-	words map[string]bool // of the names of tables and columns, in the singular and the plural
-	nouns map[string]bool // what tables and columns are called, by the last word, in the singular and the plural
-}
-
 // vocabulary returns the words of the task's schema, which are found once.
-func (t *Task) vocabulary() *vocabulary {
+func (t *Task) vocabulary() *grammar.Vocabulary {
 	if t.known == nil {
-		t.known = &vocabulary{words: schemaWords(t), nouns: schemaNouns(t)}
+		t.known = grammar.VocabularyOf(t.Query.Schema)
 	}
 	return t.known
 }
 
-func schemaWords(t *Task) map[string]bool {
-	known := map[string]bool{}
-	add := func(tokens []string) {
-		for _, w := range tokens {
-			known[w] = true
-			known[strings.Join(english.Plural([]string{w}), "")] = true
-			known[strings.Join(english.Singular([]string{w}), "")] = true
-		}
-	}
-	for i := range t.Query.Schema.Tables {
-		table := &t.Query.Schema.Tables[i]
-		one := wording.NounOf(table).One
-		add(one)
-		for j := range table.Columns {
-			add(wording.ColumnWords(&table.Columns[j]))
-		}
-	}
-	return known
-}
-
 // names lists the words by which a value can be asked for, and those of the other columns of its tables.
-func (v *Value) names(named *naming) (own, others []string) {
+func (v *Value) names(named *grammar.Naming) (own, others []string) {
 	add := func(list *[]string, s string) {
 		if s = strings.TrimSpace(s); s != "" && !slices.Contains(*list, s) && (list == &own || !slices.Contains(own, s)) {
 			*list = append(*list, s)
@@ -325,8 +261,8 @@ func (v *Value) names(named *naming) (own, others []string) {
 	if v.Column != "" {
 		add(&own, v.Column)
 	}
-	if named.noun != "value" {
-		add(&own, named.noun)
+	if named.Noun != "value" {
+		add(&own, named.Noun)
 	}
 	if len(own) == 0 {
 		add(&own, "value")

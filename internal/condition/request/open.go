@@ -7,74 +7,17 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
-)
-
-// Marks around the noun that replaces a value in a draft. The rules of the grammar place them; [Value.word] replaces
-// them by one of many wordings that do not say which value is meant.
-const (
-	markFirst = '\uE000' // the first time
-	markAgain = '\uE001' // after that
-	markEnd   = '\uE002'
-)
-
-// certain marks what a value is called in general. Without further wording it reads "a certain region", and "that
-// region" after the first time.
-func certain(noun string, again bool) string {
-	mark := markFirst
-	if again {
-		mark = markAgain
-	}
-	return string(mark) + noun + string(markEnd)
-}
-
-// Nouns with wordings of their own.
-const (
-	nounOne = "one" // whose name is a certain one
-	nounFew = "few" // which few ships
 )
 
 // draft is a request whose value is replaced by a marked noun.
 type draft struct {
 	texts []string // of the messages
 	noun  string   // names the value in a sentence of its own, where the marked noun does not
-	value string   // as the request said it, in its quotes
+	value string   // as the request said it, in its grammar.Quotes
 	turn  bool     // the value is all that a turn says
-}
-
-// plain writes a draft with "a certain" and "that".
-func plain(s string) string {
-	return worded(s, func(noun string) string {
-		if noun == nounOne || noun == nounFew {
-			return map[string]string{nounOne: "a particular one", nounFew: "few"}[noun]
-		}
-		return "a certain " + noun
-	}, "that ")
-}
-
-// worded replaces the first marked noun by a phrase, and the later ones by the word before and the noun.
-func worded(s string, first func(noun string) string, before string) string {
-	var b strings.Builder
-	for s != "" {
-		at := strings.IndexAny(s, string(markFirst)+string(markAgain))
-		if at < 0 {
-			break
-		}
-		_, size := firstRune(s[at:])
-		noun, rest, _ := strings.Cut(s[at+size:], string(markEnd))
-		b.WriteString(s[:at])
-		phrase := before + noun
-		if strings.HasPrefix(s[at:], string(markFirst)) {
-			phrase = first(noun)
-		}
-		if beginsSentence(b.String()) {
-			phrase = english.Capital(phrase)
-		}
-		b.WriteString(phrase)
-		s = rest
-	}
-	return b.String() + s
 }
 
 // opening is the place of a marked noun in a message.
@@ -86,8 +29,8 @@ type opening struct {
 
 // openingOf finds the first marked noun.
 func openingOf(t *Task, s string) (*opening, bool) {
-	before, rest, found := strings.Cut(s, string(markFirst))
-	noun, after, _ := strings.Cut(rest, string(markEnd))
+	before, rest, found := strings.Cut(s, string(grammar.MarkFirst))
+	noun, after, _ := strings.Cut(rest, string(grammar.MarkEnd))
 	return &opening{before: before, after: after, noun: noun, task: t}, found
 }
 
@@ -122,13 +65,12 @@ type openForm struct {
 }
 
 func (o *opening) anywhere() bool { return true }
-func (o *opening) pointed() bool  { return o.noun != nounOne }
+func (o *opening) pointed() bool  { return o.noun != grammar.NounOne }
 func (o *opening) named() bool    { return o.pointed() && !o.counts() }
-func (o *opening) belongs() bool  { return o.named() && ours[lastWord(o.noun)] }
+func (o *opening) belongs() bool  { return o.named() && ours[grammar.LastWord(o.noun)] }
 func (o *opening) isBare() bool {
-	return o.named() && !bareless[lastWord(o.noun)] && !strings.HasSuffix(o.before, " of ")
+	return o.named() && !bareless[grammar.LastWord(o.noun)] && !strings.HasSuffix(o.before, " of ")
 }
-func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 
 // bareless nouns need more than an article to mean a certain one.
 var bareless = english.Set("number", "value", "text", "word", "amount", "type", "kind", "name", "age", "sex", "gender")
@@ -171,7 +113,7 @@ func (p *phrase) without() string { return p.head + p.tail }
 
 // with adds a value: right after the noun where both read as one name, otherwise set off.
 func (p *phrase) with(value string, ends bool) string {
-	if p.close && namelike(value) && !strings.HasSuffix(english.Fold(value), lastWord(english.Fold(p.head))) {
+	if p.close && namelike(value) && !strings.HasSuffix(english.Fold(value), grammar.LastWord(english.Fold(p.head))) {
 		return p.head + " " + value + p.tail
 	}
 	said := p.head + p.tail + ", " + value
@@ -183,8 +125,8 @@ func (p *phrase) with(value string, ends bool) string {
 
 // namelike reports whether a value can follow a noun as its name does: a name, a number, or what is quoted.
 func namelike(value string) bool {
-	first, _ := firstRune(value)
-	_, quoted := quotes[first]
+	first, _ := grammar.FirstRune(value)
+	_, quoted := grammar.Quotes[first]
 	return quoted || unicode.IsUpper(first) || unicode.IsDigit(first)
 }
 
@@ -216,12 +158,12 @@ var clausePrepositions = english.Set("from", "in", "of", "for", "at", "on", "by"
 func (o *opening) withoutPhrase() string {
 	all := english.Words(o.before)
 	n := len(all)
-	if n < 3 || !o.ends() || o.noun == nounOne || !clausePrepositions[all[n-1].Folded] ||
-		strings.ContainsAny(o.after, string(markAgain)) || strings.TrimSpace(o.before[all[n-1].End:]) != "" {
+	if n < 3 || !o.ends() || o.noun == grammar.NounOne || !clausePrepositions[all[n-1].Folded] ||
+		strings.ContainsAny(o.after, string(grammar.MarkAgain)) || strings.TrimSpace(o.before[all[n-1].End:]) != "" {
 		return ""
 	}
 	head := all[n-2]
-	if head.Text != "there" && (!o.task.vocabulary().nouns[head.Folded] || english.FunctionWords[head.Folded]) ||
+	if head.Text != "there" && (!o.task.vocabulary().Nouns[head.Folded] || english.FunctionWords[head.Folded]) ||
 		o.before[head.End:all[n-1].Start] != " " {
 		return ""
 	}
@@ -248,7 +190,7 @@ func word(t *Task, d *draft, s string) (pair, bool) {
 		return o.inPlace(d, s, draw), true
 	case rest != "" && draw.IntN(3) == 0:
 		return o.carry(d, rest+o.after, "", draw), true
-	case o.noun == nounFew || o.counts() || possessive(o.after) || o.listed() || draw.IntN(2) == 0:
+	case o.noun == grammar.NounFew || o.counts() || grammar.Possessive(o.after) || o.listed() || draw.IntN(2) == 0:
 		return o.carry(d, s, o.noun, draw), true
 	}
 	return o.inPlace(d, s, draw), true
@@ -270,7 +212,7 @@ func (o *opening) choose(close bool, draw *rand.Rand) phrase {
 // tailed draws a wording of a noun that says where its value could be looked up.
 func tailed(noun string, tails []string, draw *rand.Rand) phrase {
 	origin := origins[draw.IntN(len(origins))]
-	return phrase{"the " + noun, strings.Replace(tails[draw.IntN(len(tails))], "%o", origin, 1), noun != nounOne}
+	return phrase{"the " + noun, strings.Replace(tails[draw.IntN(len(tails))], "%o", origin, 1), noun != grammar.NounOne}
 }
 
 // inPlace words the noun where it stands.
@@ -279,7 +221,7 @@ func (o *opening) inPlace(d *draft, s string, draw *rand.Rand) pair {
 	if o.ends() && draw.IntN(2) == 0 {
 		p = tailed(o.noun, tails, draw)
 	}
-	say := func(phrase string) string { return worded(s, func(string) string { return phrase }, "that ") }
+	say := func(phrase string) string { return grammar.Worded(s, func(string) string { return phrase }, "that ") }
 	return pair{p, say(p.without()), say(p.with(d.value, o.ends()))}
 }
 
@@ -287,7 +229,7 @@ func (o *opening) inPlace(d *draft, s string, draw *rand.Rand) pair {
 func (o *opening) carry(d *draft, s, noun string, draw *rand.Rand) pair {
 	var fitting []carrier
 	for _, c := range carriers {
-		if (noun != "" || c.alone) && (!c.first || noun != nounFew && noun != nounOne) {
+		if (noun != "" || c.alone) && (!c.first || noun != grammar.NounFew && noun != grammar.NounOne) {
 			fitting = append(fitting, c)
 		}
 	}
@@ -296,7 +238,7 @@ func (o *opening) carry(d *draft, s, noun string, draw *rand.Rand) pair {
 	switch noun {
 	case "":
 		name = d.noun
-	case nounOne:
+	case grammar.NounOne:
 		name = d.noun
 		fallthrough
 	default:
@@ -304,10 +246,10 @@ func (o *opening) carry(d *draft, s, noun string, draw *rand.Rand) pair {
 		if c.first {
 			phrase = []string{"that ", "this "}[draw.IntN(2)] + noun
 		}
-		if noun == nounFew {
+		if noun == grammar.NounFew {
 			phrase, name = noun, d.noun
 		}
-		s = worded(s, func(string) string { return phrase }, "that ")
+		s = grammar.Worded(s, func(string) string { return phrase }, "that ")
 	}
 	p := tailed(name, tails, draw)
 	adverb := ""
@@ -335,7 +277,7 @@ func (c *carrier) beside(s, adverb, phrase string, comma bool) string {
 		return sentence + " " + s
 	}
 	s = strings.TrimRight(s, " \n")
-	if last, _ := lastRune(s); !strings.ContainsRune(".?!:\"'”)", last) {
+	if last, _ := grammar.LastRune(s); !strings.ContainsRune(".?!:\"'”)", last) {
 		s += "."
 	}
 	return s + " " + sentence
@@ -354,7 +296,7 @@ func (v *Value) finish(d *Dropped, made *draft) string {
 		if p, found := word(v.task, made, s); found && d.Phrase == "" {
 			d.phrase, d.Phrase, texts[i], whole[i] = p.phrase, p.phrase.without(), p.without, p.with
 		} else {
-			texts[i] = plain(s)
+			texts[i] = grammar.Plain(s)
 			whole[i] = texts[i]
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
@@ -66,7 +67,7 @@ func sentences(s string, guarded []span) []clause {
 	for i := 0; i < len(s); i++ {
 		if (s[i] == '.' || s[i] == '?' || s[i] == '!') && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == '\n') &&
 			!guards(guarded, i, i+1) &&
-			!abbreviates(s[from:i]) {
+			!grammar.Abbreviates(s[from:i]) {
 			cut(i + 1)
 		}
 	}
@@ -190,23 +191,23 @@ var demands = regexp.MustCompile(`(?i)\band (?:also|then|please|as well)\b|\band
 func dangles(s string) bool {
 	all := english.Words(s)
 	last := all[len(all)-1].Folded
-	return english.FunctionWords[last] || participle(last) || strings.HasSuffix(last, "ing") || last == "available"
+	return english.FunctionWords[last] || grammar.Participle(last) || strings.HasSuffix(last, "ing") || last == "available"
 }
 
 // exchange returns words outside of values by others.
 func exchange(t *Task, c clause) string {
-	var edits []edit
+	var edits []grammar.Edit
 	for _, w := range english.Words(c.text) {
 		other, known := exchanges[w.Text]
 		if known && !t.guarded[w.Folded] && !guards(c.guarded, w.Start, w.End) && !strings.HasPrefix(c.text[w.End:], "'") {
-			edits = append(edits, edit{w.Start, w.End, other})
+			edits = append(edits, grammar.Edit{Start: w.Start, End: w.End, Text: other})
 		}
 	}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
-		b.WriteString(c.text[at:e.start] + e.text)
-		at = e.end
+		b.WriteString(c.text[at:e.Start] + e.Text)
+		at = e.End
 	}
 	b.WriteString(c.text[at:])
 	s := b.String()

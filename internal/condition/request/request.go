@@ -7,6 +7,7 @@ package request
 import (
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -58,7 +59,7 @@ type Task struct {
 	Literals []task.Literal // say which argument a value reaches
 	Answer   []task.Row     // of the query, if it is known
 
-	known   *vocabulary
+	known   *grammar.Vocabulary
 	spoken  []*Value        // where there is no query
 	used    map[string]bool // words of messages and documentation
 	guarded map[string]bool // words without case and diacritics that slips keep away from

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
@@ -24,7 +25,7 @@ type Said struct {
 // the right calls and the tools. What [Surface] and [Value.Drop] do, they do by these alone.
 func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool) *Task {
 	t := &Task{ID: id, Messages: messages, guarded: map[string]bool{}}
-	t.known = &vocabulary{words: map[string]bool{}, nouns: map[string]bool{}}
+	t.known = &grammar.Vocabulary{Words: map[string]bool{}, Nouns: map[string]bool{}, OfTool: true}
 	t.used = map[string]bool{}
 	use := func(s string) {
 		for _, w := range english.Words(s) {
@@ -80,12 +81,12 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 func (t *Task) learn(tokens []string) {
 	for _, w := range tokens {
 		for _, form := range []string{w, english.Plural([]string{w})[0], english.Singular([]string{w})[0]} {
-			t.known.words[form] = true
+			t.known.Words[form] = true
 		}
 	}
 	if n := len(tokens); n > 0 && !english.FunctionWords[tokens[n-1]] {
-		t.known.nouns[english.Singular(tokens[n-1:])[0]] = true
-		t.known.nouns[english.Plural(tokens[n-1:])[0]] = true
+		t.known.Nouns[english.Singular(tokens[n-1:])[0]] = true
+		t.known.Nouns[english.Plural(tokens[n-1:])[0]] = true
 	}
 }
 
@@ -132,8 +133,8 @@ func labelled(s string) []span {
 	var list []span
 	for i := 1; i < len(all); i++ {
 		before := all[i-1].Folded
-		if copulas[before] || callings[before] || before == "as" || strings.ContainsAny(s[all[i-1].End:all[i].Start],
-			":=@_/#") {
+		if grammar.Copulas[before] || grammar.Callings[before] || before == "as" ||
+			strings.ContainsAny(s[all[i-1].End:all[i].Start], ":=@_/#") {
 			list = append(list, span{all[i].Start, all[i].End})
 		}
 	}
@@ -141,49 +142,49 @@ func labelled(s string) []span {
 }
 
 // argumentNaming names a value by the argument that it is given to.
-func (v *Value) argumentNaming() naming {
+func (v *Value) argumentNaming() grammar.Naming {
 	tokens := english.NameWords(v.Argument)
-	n := naming{kind: kindText, beside: []string{strings.Join(tokens, " ")}, proper: true}
-	for len(tokens) > 1 && unitWords[tokens[len(tokens)-1]] {
+	n := grammar.Naming{Kind: grammar.KindText, Beside: []string{strings.Join(tokens, " ")}, Proper: true}
+	for len(tokens) > 1 && grammar.UnitWords[tokens[len(tokens)-1]] {
 		tokens = tokens[:len(tokens)-1]
 	}
-	if len(tokens) > 1 && tokens[len(tokens)-1] == "name" && !keptNames[tokens[len(tokens)-2]] {
-		n.beside = append(n.beside, strings.Join(tokens, " "))
+	if len(tokens) > 1 && tokens[len(tokens)-1] == "name" && !grammar.KeptNames[tokens[len(tokens)-2]] {
+		n.Beside = append(n.Beside, strings.Join(tokens, " "))
 		tokens = tokens[:len(tokens)-1]
 	}
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(w string) bool {
 		return len(w) < 2 || english.FunctionWords[w] ||
 			strings.ContainsAny(w, "0123456789")
 	})
-	n.noun = strings.Join(english.Singular(tokens), " ")
+	n.Noun = strings.Join(english.Singular(tokens), " ")
 	if len(tokens) > 3 {
-		n.noun = strings.Join(english.Singular(tokens[len(tokens)-2:]), " ")
+		n.Noun = strings.Join(english.Singular(tokens[len(tokens)-2:]), " ")
 	}
 	if _, day := english.ParseDate(text(v.Value)); day {
-		n.kind, n.noun = kindDate, "date"
+		n.Kind, n.Noun = grammar.KindDate, "date"
 	}
 	switch {
 	case v.numeric && slices.Contains(tokens, "year"):
-		n.kind, n.noun = kindYear, "year"
+		n.Kind, n.Noun = grammar.KindYear, "year"
 	case v.numeric:
-		n.kind = kindNumber
-		n.counts = len(tokens) > 0 && slices.Contains([]string{"number", "num", "count", "total", "quantity", "amount"},
+		n.Kind = grammar.KindNumber
+		n.Counts = len(tokens) > 0 && slices.Contains([]string{"number", "num", "count", "total", "quantity", "amount"},
 			tokens[0])
 	}
-	if !v.spokenOf(n.noun) {
-		if fields := strings.Fields(n.noun); len(fields) > 1 && v.spokenOf(fields[len(fields)-1]) {
-			n.noun = fields[len(fields)-1]
-		} else if n.kind == kindText {
-			n.noun = "" // letters that are no word
+	if !v.spokenOf(n.Noun) {
+		if fields := strings.Fields(n.Noun); len(fields) > 1 && v.spokenOf(fields[len(fields)-1]) {
+			n.Noun = fields[len(fields)-1]
+		} else if n.Kind == grammar.KindText {
+			n.Noun = "" // letters that are no word
 		}
 	}
-	if n.noun == "" && v.numeric {
-		n.noun = "number"
+	if n.Noun == "" && v.numeric {
+		n.Noun = "number"
 	}
-	if n.noun != "" {
-		n.beside = append(n.beside, n.noun)
-		if fields := strings.Fields(n.noun); len(fields) > 1 {
-			n.beside = append(n.beside, fields[len(fields)-1])
+	if n.Noun != "" {
+		n.Beside = append(n.Beside, n.Noun)
+		if fields := strings.Fields(n.Noun); len(fields) > 1 {
+			n.Beside = append(n.Beside, fields[len(fields)-1])
 		}
 	}
 	return n
@@ -283,7 +284,7 @@ var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|` +
 // clumsy reports whether a request without a value does not read as English.
 func clumsy(t *Task, made *draft) bool {
 	for at, m := range t.Messages {
-		content := plain(made.texts[at])
+		content := grammar.Plain(made.texts[at])
 		if m.Content == content {
 			continue
 		}
@@ -297,7 +298,7 @@ func clumsy(t *Task, made *draft) bool {
 				all[i].Text+" "+all[i].Text) {
 				return true // a certain content content
 			}
-			named := t.known.nouns[all[i-1].Folded] && !askingVerbs.MatchString(all[i-1].Text) ||
+			named := t.known.Nouns[all[i-1].Folded] && !askingVerbs.MatchString(all[i-1].Text) ||
 				strings.ToLower(all[i-1].Text[1:]) != all[i-1].Text[1:]
 			begins := i == 1 || strings.ContainsAny(content[all[i-2].End:all[i-1].Start], ".?!")
 			if gap == " " && named && !begins && i+1 < len(all) && all[i].Text == "a" && all[i+1].Text == "certain" {
@@ -406,21 +407,21 @@ func (v *Value) underName() (*Dropped, *draft) {
 	}
 	m, named := said[0], v.naming()
 	s := t.Messages[m.text].Content
-	p := placeOf(t, s, m.start, m.end)
-	noun, turn := nounOne, false
+	p := grammar.At(t.vocabulary(), s, m.start, m.end)
+	noun, turn := grammar.NounOne, false
 	switch {
-	case named.namesItself(s, p):
+	case namesItself(&named, s, p):
 	case m.text > 0 && t.Messages[m.text-1].Role == "assistant" && bare(s, p):
-		if named.noun != "" && !determiners[p.l(1)] && !quantifiers[p.l(1)] {
-			noun = named.noun
+		if named.Noun != "" && !grammar.Determiners[p.Before(1)] && !grammar.Quantifiers[p.Before(1)] {
+			noun = named.Noun
 		}
 		turn = true
 	default:
 		return nil, nil
 	}
 	d := &Dropped{Form: s[m.start:m.end]}
-	made := &draft{texts: t.texts(), noun: cmp.Or(named.noun, "value"), value: v.spoken(p, d.Form), turn: turn}
-	made.texts[m.text] = s[:p.start] + certain(noun, false) + s[p.end:]
+	made := &draft{texts: t.texts(), noun: cmp.Or(named.Noun, "value"), value: v.spoken(p, d.Form), turn: turn}
+	made.texts[m.text] = s[:p.Start] + grammar.Certain(noun, false) + s[p.End:]
 	v.describe(d, &named, made)
 	return d, made
 }
@@ -431,8 +432,8 @@ var bareWords = english.Set("it", "is", "its", "s", "the", "my", "a", "an", "yes
 	"like", "need")
 
 // bare reports whether a turn says the value alone.
-func bare(s string, p *place) bool {
-	for _, w := range english.Words(s[:p.start] + " " + s[p.end:]) {
+func bare(s string, p *grammar.Place) bool {
+	for _, w := range english.Words(s[:p.Start] + " " + s[p.End:]) {
 		if !bareWords[w.Folded] {
 			return false
 		}
@@ -444,21 +445,21 @@ func bare(s string, p *place) bool {
 var clauseEnds = regexp.MustCompile(`[.;!?](?:\s|$)|,(?: and)? |\s+and |\n`)
 
 // namesItself reports whether a clause says nothing but the value, under its name: my username is JaneSmith.
-func (n *naming) namesItself(s string, p *place) bool {
+func namesItself(n *grammar.Naming, s string, p *grammar.Place) bool {
 	from, to := 0, len(s)
 	for _, at := range clauseEnds.FindAllStringIndex(s, -1) {
-		if at[1] <= p.start {
+		if at[1] <= p.Start {
 			from = at[1]
-		} else if at[0] >= p.end {
+		} else if at[0] >= p.End {
 			to = at[0]
 			break
 		}
 	}
-	label := strings.TrimRight(s[from:p.start], " ")
-	if strings.TrimSpace(s[p.end:to]) != "" || label == "" {
+	label := strings.TrimRight(s[from:p.Start], " ")
+	if strings.TrimSpace(s[p.End:to]) != "" || label == "" {
 		return false
 	}
-	return slices.ContainsFunc(append([]string{n.noun}, n.beside...), func(beside string) bool {
+	return slices.ContainsFunc(append([]string{n.Noun}, n.Beside...), func(beside string) bool {
 		return beside != "" && regexp.MustCompile(`(?i)^(?:(?:my|the|his|her|our|their|its) )?(?:[\pL-]+ )?`+
 			regexp.QuoteMeta(beside)+`(?: number| address)? (?:is|are|was)$`).MatchString(label)
 	})

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
@@ -63,14 +64,14 @@ func Surface(t *Task, strength int, seed uint64, others func(*Value) []task.Valu
 func (r *Rewording) keep(e surfaceEdit) {
 	for i := range r.Kept {
 		if text(r.Kept[i].Value) == text(e.value.Value) {
-			r.Kept[i].Form, r.Kept[i].Rule = e.text, e.rule
+			r.Kept[i].Form, r.Kept[i].Rule = e.Text, e.rule
 		}
 	}
 }
 
 // surfaceEdit is an edit, and of which strength it is the first.
 type surfaceEdit struct {
-	edit
+	grammar.Edit
 	level int
 	value *Value // in whose place it stands, nil outside of values
 	rule  string
@@ -79,13 +80,13 @@ type surfaceEdit struct {
 // applyPlain makes edits that do not overlap.
 func applyPlain(s string, edits []surfaceEdit) string {
 	edits = slices.Clone(edits)
-	slices.SortFunc(edits, func(a, b surfaceEdit) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(edits, func(a, b surfaceEdit) int { return cmp.Compare(a.Start, b.Start) })
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
-		b.WriteString(s[at:e.start])
-		b.WriteString(e.text)
-		at = e.end
+		b.WriteString(s[at:e.Start])
+		b.WriteString(e.Text)
+		at = e.End
 	}
 	b.WriteString(s[at:])
 	return b.String()
@@ -102,14 +103,14 @@ func surfaceEdits(
 	draw := task.Draw(seed, "surface", t.scope(), s)
 	guarded := protected(t, s, message, values)
 	var chosen []surfaceEdit
-	taken := func(e edit) bool {
+	taken := func(e grammar.Edit) bool {
 		return slices.ContainsFunc(chosen, func(c surfaceEdit) bool {
-			return c.start < e.end && e.start < c.end ||
-				c.start == e.start
+			return c.Start < e.End && e.Start < c.End ||
+				c.Start == e.Start
 		})
 	}
 	add := func(e surfaceEdit) {
-		if e.text != s[e.start:e.end] && !taken(e.edit) && e.level <= strength {
+		if e.Text != s[e.Start:e.End] && !taken(e.Edit) && e.level <= strength {
 			chosen = append(chosen, e)
 		}
 	}
@@ -158,7 +159,7 @@ func protected(t *Task, s string, message int, values []*Value) []span {
 		list = append(list, labelled(s)...)
 	}
 	for i, r := range s {
-		closing, opens := quotes[r]
+		closing, opens := grammar.Quotes[r]
 		if !opens || r == '\'' && i > 0 && english.InWord(rune(s[i-1])) {
 			continue
 		}
@@ -174,22 +175,12 @@ func guards(list []span, start, end int) bool {
 	return slices.ContainsFunc(list, func(g span) bool { return start < g.end && g.start < end })
 }
 
-// hinges are words on which the meaning of a request hangs.
-var hinges = english.Set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest",
-	"youngest", "latest", "earliest", "newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second",
-	"third", "ascending", "descending", "average", "mean", "maximum", "minimum", "total", "count", "distinct",
-	"different", "unique", "greater", "smaller", "larger", "higher", "lower", "longer", "shorter", "older", "younger",
-	"later", "earlier", "exactly", "except", "excluding", "including", "unless", "neither", "percent", "percentage",
-	"ratio", "difference", "alphabetical", "alphabetically", "order", "exceeds", "exceed", "below", "above", "fewer",
-	"common", "every", "never", "always", "either", "whether", "without", "within", "missing", "unknown", "bottom",
-	"increasing", "decreasing")
-
 // keyRows are the letters as they lie on a keyboard.
 const keyRows = "qwertyuiop asdfghjkl zxcvbnm"
 
 // slipEdits lists one slip for each word that can bear one, in a seeded order.
 func slipEdits(t *Task, all []english.Word, guarded []span, draw *rand.Rand) []surfaceEdit {
-	vocabulary := t.vocabulary().words
+	vocabulary := t.vocabulary().Words
 	there := map[string]bool{}
 	for _, w := range all {
 		there[w.Folded] = true
@@ -199,15 +190,16 @@ func slipEdits(t *Task, all []english.Word, guarded []span, draw *rand.Rand) []s
 		first, _ := utf8.DecodeRuneInString(w.Text)
 		begins := unicode.IsUpper(first) && w.Start == 0 && english.IsLower(w.Text[1:])
 		if !english.IsLower(w.Text) && !begins || len(w.Text) < 5 || strings.IndexFunc(w.Text,
-			func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.Folded] || english.FunctionWords[w.Folded] ||
+			func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || grammar.Hinges[w.Folded] ||
+			english.FunctionWords[w.Folded] ||
 			t.guarded[w.Folded] || guards(guarded, w.Start, w.End) {
 			continue
 		}
 		for range 16 {
 			slip := slipOf(w.Text, draw)
 			if slip != w.Text && !pronounced(slip) && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] &&
-				!english.FunctionWords[slip] && !hinges[slip] {
-				list = append(list, surfaceEdit{edit: edit{w.Start, w.End, slip}, level: levelSlip})
+				!english.FunctionWords[slip] && !grammar.Hinges[slip] {
+				list = append(list, surfaceEdit{Edit: grammar.Edit{Start: w.Start, End: w.End, Text: slip}, level: levelSlip})
 				break
 			}
 		}
@@ -270,12 +262,12 @@ func endEdits(s string, all []english.Word, guarded []span, draw *rand.Rand) []s
 		all[0].Text != "I" {
 		r, size := utf8.DecodeRuneInString(s)
 		if next := string(unicode.ToLower(r)); draw.IntN(2) == 0 && len(next) == size {
-			list = append(list, surfaceEdit{edit: edit{0, size, next}, level: levelSlip})
+			list = append(list, surfaceEdit{Edit: grammar.Edit{Start: 0, End: size, Text: next}, level: levelSlip})
 		}
 	}
 	if n := len(s); n > 1 && (s[n-1] == '?' || s[n-1] == '.') && !guards(guarded, n-1, n) {
 		sign := []string{"", s[n-1:] + s[n-1:], " " + s[n-1:]}[draw.IntN(3)]
-		list = append(list, surfaceEdit{edit: edit{n - 1, n, sign}, level: levelSlip})
+		list = append(list, surfaceEdit{Edit: grammar.Edit{Start: n - 1, End: n, Text: sign}, level: levelSlip})
 	}
 	var gaps []int
 	for i := 1; i < len(all); i++ {
@@ -286,7 +278,7 @@ func endEdits(s string, all []english.Word, guarded []span, draw *rand.Rand) []s
 	draw.Shuffle(len(gaps), func(i, j int) { gaps[i], gaps[j] = gaps[j], gaps[i] })
 	for i, level := range []int{2, 3, 5} {
 		if i < len(gaps) {
-			list = append(list, surfaceEdit{edit: edit{gaps[i], gaps[i] + 1, "  "}, level: level})
+			list = append(list, surfaceEdit{Edit: grammar.Edit{Start: gaps[i], End: gaps[i] + 1, Text: "  "}, level: level})
 		}
 	}
 	return list
@@ -312,7 +304,9 @@ func formEdits(message int, s string, values []*Value, draw *rand.Rand,
 			}
 			for _, f := range forms {
 				if v.Reads(f.form, others(v)) {
-					list = append(list, surfaceEdit{edit: edit{m.start, m.end, f.form}, level: f.level, value: v, rule: f.rule})
+					list = append(list, surfaceEdit{
+						Edit: grammar.Edit{Start: m.start, End: m.end, Text: f.form}, level: f.level, value: v, rule: f.rule,
+					})
 					break
 				}
 			}
@@ -323,8 +317,8 @@ func formEdits(message int, s string, values []*Value, draw *rand.Rand,
 
 // quotedAt reports whether a part of a text stands in quotes.
 func quotedAt(s string, start, end int) bool {
-	before, _ := lastRune(s[:start])
-	after, _ := firstRune(s[end:])
+	before, _ := grammar.LastRune(s[:start])
+	after, _ := grammar.FirstRune(s[end:])
 	return strings.ContainsRune("\"'“‘«`", before) || strings.ContainsRune("\"”»`", after)
 }
 
@@ -345,7 +339,7 @@ func (v *Value) forms() []form {
 	}
 	switch value := v.Value.(type) {
 	case int64:
-		if v.naming().kind == kindYear {
+		if v.naming().Kind == grammar.KindYear {
 			return nil
 		}
 		if value >= 1000 {
@@ -400,7 +394,9 @@ func shoutEdits(all []english.Word, guarded []span, draw *rand.Rand) []surfaceEd
 	var list []surfaceEdit
 	for _, w := range all {
 		if english.IsLower(w.Text) && len(w.Text) > 3 && !guards(guarded, w.Start, w.End) {
-			list = append(list, surfaceEdit{edit: edit{w.Start, w.End, strings.ToUpper(w.Text)}, level: levelShout})
+			list = append(list, surfaceEdit{
+				Edit: grammar.Edit{Start: w.Start, End: w.End, Text: strings.ToUpper(w.Text)}, level: levelShout,
+			})
 		}
 	}
 	if len(list) == 0 {

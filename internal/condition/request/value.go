@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
@@ -354,14 +355,14 @@ func orNil(e ast.Expr) ast.Expr {
 // Rank orders values by how well a sentence can do without them: what things are called, their years and dates,
 // measures, parts of texts, and last how many rows there are to be.
 func (v *Value) Rank() int {
-	switch v.naming().kind {
-	case kindText:
+	switch v.naming().Kind {
+	case grammar.KindText:
 		return 0
-	case kindYear, kindDate:
+	case grammar.KindYear, grammar.KindDate:
 		return 1
-	case kindNumber:
+	case grammar.KindNumber:
 		return 2
-	case kindLike:
+	case grammar.KindLike:
 		return 3
 	default:
 		return 4

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/seatrial/seatrial/internal/condition/request/grammar"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
@@ -43,7 +44,7 @@ func (v *Value) Others() Others {
 	if v.Other != nil && !sqlast.HasAggregate(v.Other) {
 		o.Statement = v.distinct(v.Other)
 	}
-	if v.numeric && (o.Statement == "" || v.Role == task.RoleCompare) && v.naming().kind != kindYear {
+	if v.numeric && (o.Statement == "" || v.Role == task.RoleCompare) && v.naming().Kind != grammar.KindYear {
 		o.Values = v.around()
 	}
 	return o

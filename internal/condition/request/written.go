@@ -308,7 +308,7 @@ func (t *Task) namesMore(own, text string) bool {
 		if r, _ := utf8.DecodeRuneInString(w.Text); first || !unicode.IsUpper(r) || w.Text == "I" {
 			continue
 		}
-		if t.vocabulary().words[w.Folded] || slices.ContainsFunc(said, func(o english.Word) bool {
+		if t.vocabulary().Words[w.Folded] || slices.ContainsFunc(said, func(o english.Word) bool {
 			return related(o.Folded,
 				w.Folded)
 		}) {
