@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/cli"
 )
@@ -46,7 +47,7 @@ func TestNoCommandOutlivesARun(t *testing.T) {
 			defer func() { _ = listener.Close() }()
 			cmd := exec.Command(self, "run", filepath.Join(dir, "suite"), "--agent",
 				"cmd: "+program+" wait "+listener.Addr().String(),
-				"--limit", "1", "--out", filepath.Join(dir, name))
+				"--network", "--limit", "1", "--out", filepath.Join(dir, name))
 			cmd.Args[0] = "seatrial" // by this name the test's binary knows what to be
 			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 			var said bytes.Buffer
@@ -54,10 +55,14 @@ func TestNoCommandOutlivesARun(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			if err := listener.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
 			var held []net.Conn
 			for range 2 {
 				c, err := listener.Accept()
 				if err != nil {
+					_ = cmd.Process.Kill() // the error of Accept matters more
 					t.Fatal(err)
 				}
 				held = append(held, c)

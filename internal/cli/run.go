@@ -198,7 +198,7 @@ func (a *app) beginRun(ctx context.Context, s *suite.Suite, o *settings.Run, res
 		o.Suite = absolute
 	}
 	if o.HasCommands() {
-		o.SuiteFiles = o.CommandFiles()
+		o.SuiteFiles, o.CommandNetwork = o.CommandFiles(), o.NetworkOfCommands()
 	}
 	record, err := o.Snapshot()
 	if o.Suite = given; err != nil {
@@ -314,9 +314,11 @@ func storeError(err error, path string) error {
 			}
 		}
 		if slices.ContainsFunc(mismatch.Differences, func(d episode.Difference) bool {
-			return d.Name == "suite_files" && d.WasText() == settings.FilesHidden
+			return d.Name == "suite_files" && d.WasText() == settings.FilesHidden ||
+				d.Name == "command_network" && d.WasText() == settings.NetworkOff
 		}) {
-			hint = "resume it where files can be hidden from commands (Linux with landlock), or " + hint
+			hint = "resume it where commands can be kept from files and networks (Linux with landlock and namespaces), or " +
+				hint
 		}
 		return diag.Usagef("%s", mismatch).WithHint("%s", hint)
 	case errors.As(err, &locked):

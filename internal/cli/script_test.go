@@ -111,6 +111,8 @@ func TestScripts(t *testing.T) {
 				return testenv.Race, nil
 			case "hides":
 				return command.CanHide(), nil
+			case "cuts":
+				return command.CanCutNetwork(), nil
 			default:
 				return false, fmt.Errorf("there is no condition %q", name)
 			}

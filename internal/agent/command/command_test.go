@@ -82,6 +82,18 @@ func standIn(how string, args []string) int {
 	case "tell":
 		tell(args[0], false)
 		select {}
+	case "reach":
+		for _, address := range args {
+			network := "tcp"
+			if strings.HasPrefix(address, "@") {
+				network = "unix"
+			}
+			c, err := net.DialTimeout(network, address, 10*time.Second)
+			if err == nil {
+				_, err = c.Read(make([]byte, 1))
+			}
+			fmt.Printf("%t ", err == nil)
+		}
 	case "processes":
 		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil {
@@ -263,6 +275,59 @@ func TestNothingLivesOn(t *testing.T) {
 				t.Errorf("%d processes were there", n)
 			}
 		})
+	}
+}
+
+// TestNoNetwork checks that a program with a network of its own reaches its listener and nothing else: no other port of
+// the loopback address, no abstract Unix socket, no other address.
+func TestNoNetwork(t *testing.T) {
+	if !command.CanCutNetwork() {
+		t.Skip("this system has no network namespaces for this user")
+	}
+	greet := func(l net.Listener) {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte{'x'})
+			_ = c.Close()
+		}
+	}
+	outside, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = outside.Close() }()
+	name := fmt.Sprintf("@seatrial-test-%d", os.Getpid())
+	abstract, err := net.Listen("unix", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = abstract.Close() }()
+	go greet(outside)
+	go greet(abstract)
+	others := []string{outside.Addr().String(), name}
+	for _, hide := range [][]string{nil, {filepath.Join(t.TempDir(), "nothing")}} {
+		if hide != nil && !command.CanHide() {
+			continue
+		}
+		var door net.Listener
+		start := command.Start{Hide: hide, Listen: "127.0.0.1:9", Serve: func(l net.Listener) {
+			door = l
+			go greet(l)
+		}}
+		out := run(t.Context(), t, start, append([]string{"reach", "127.0.0.1:9", "192.0.2.1:80"}, others...)...)
+		if line, _ := out.Stdout.LastLine(); line != "true false false false" {
+			t.Errorf("a program without a network reaches %q", line)
+		}
+		if c, err := door.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the listener outlives the program: %v, %v", c, err)
+		}
+	}
+	out := run(t.Context(), t, command.Start{}, append([]string{"reach"}, others...)...)
+	if line, _ := out.Stdout.LastLine(); line != "true true" {
+		t.Errorf("a program with a network reaches %q", line)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -24,6 +25,7 @@ import (
 const (
 	fdCharge = 3 // the charge, as one line; its end is the order to kill everything
 	fdStatus = 4 // how the program ended
+	fdDoor   = 5 // a socket for the listener of a private network
 )
 
 // patience is how long a keeper may take to kill. A keeper that an agent has stopped never does.
@@ -40,6 +42,9 @@ type charge struct {
 	Become bool
 	// Private says that the keeper is the first process of its own namespaces, in which it mounts a /proc.
 	Private bool
+	// Listen is an address of the loopback interface, in a network of the keeper's own that has nothing else; "" keeps
+	// Seatrial's network. It needs Private.
+	Listen string
 }
 
 // status is what a keeper reports.
@@ -57,40 +62,53 @@ type kept struct {
 	cmd    *exec.Cmd
 	charge *os.File // closing it kills
 	status *os.File
-	insist sync.Once
-	gone   chan struct{} // closed when the keeper has ended
+	// listener accepts connections of a private network; nil where there is none.
+	listener net.Listener
+	insist   sync.Once
+	gone     chan struct{} // closed when the keeper has ended
 }
 
 // begin starts a keeper, which starts the program.
 func begin(s *Start, out *Outcome) (*kept, error) {
 	return launch(charge{
-		Path: s.Path, Args: s.Args, Env: s.Env, Hide: s.Hide, Show: s.Show, Private: CanHideProcesses(),
+		Path: s.Path, Args: s.Args, Env: s.Env, Hide: s.Hide, Show: s.Show, Private: CanHideProcesses(), Listen: s.Listen,
 	}, s, out)
 }
 
 // CanHideProcesses reports whether programs can run in a namespace of processes: they then see no other process of this
 // machine, and neither its arguments nor its environment.
-var CanHideProcesses = sync.OnceValue(func() bool {
+func CanHideProcesses() bool { return CanCutNetwork() || processesAlone() }
+
+// CanCutNetwork reports whether programs can run in a network of their own, with one listener and nothing else.
+var CanCutNetwork = sync.OnceValue(func() bool { return works("127.0.0.1:1024") })
+
+var processesAlone = sync.OnceValue(func() bool { return works("") })
+
+// works tries a keeper without a program.
+func works(address string) bool {
 	out := &Outcome{Stdout: &Tail{Max: MaxAnswer}, Stderr: &Tail{}}
-	k, err := launch(charge{Private: true}, &Start{}, out)
+	k, err := launch(charge{Private: true, Listen: address}, &Start{Serve: func(net.Listener) {}}, out)
 	return err == nil && k.wait() == nil && out.Signal == ""
-})
+}
 
 // namespaces are the attributes of a keeper with namespaces of its own. Without the rights of the superuser it needs a
 // namespace of users, too, in which it keeps its user and may mount.
-func namespaces() *syscall.SysProcAttr {
+func namespaces(network bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true, Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
+	if network {
+		attr.Cloneflags |= unix.CLONE_NEWNET
+	}
 	if user, group := os.Geteuid(), os.Getegid(); user != 0 {
 		attr.Cloneflags |= unix.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: user, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: group, HostID: group, Size: 1}}
-		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 	}
 	return attr
 }
 
-// mountProc mounts the /proc of the keeper's own processes, and gives up the right to mount.
-func mountProc() error {
+// settle mounts the /proc of the keeper's own processes, sets up its network, and gives up the rights to do so.
+func settle(address string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return err
 	}
@@ -101,6 +119,11 @@ func mountProc() error {
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
+	}
+	if address != "" {
+		if err := openDoor(address); err != nil {
+			return fmt.Errorf("network: %w", err)
+		}
 	}
 	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 }
@@ -124,13 +147,21 @@ func launch(order charge, s *Start, out *Outcome) (*kept, error) {
 		closeAll(theirCharge, charge)
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
+	door, theirDoor, err := newDoor(order.Listen)
+	if err != nil {
+		closeAll(theirCharge, charge, status, theirStatus)
+		return nil, fmt.Errorf("keeper: %w", err)
+	}
 	// A group of its own: Seatrial handles an interrupt at the terminal.
 	cmd := &exec.Cmd{
 		Path: path, Args: []string{"seatrial", KeeperArgument}, Env: s.Env, ExtraFiles: []*os.File{theirCharge, theirStatus},
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if order.Private {
-		cmd.SysProcAttr = namespaces()
+		cmd.SysProcAttr = namespaces(door != nil)
+	}
+	if door != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, theirDoor)
 	}
 	pour(cmd, s, out)
 	err = cmd.Start()
@@ -138,14 +169,26 @@ func launch(order charge, s *Start, out *Outcome) (*kept, error) {
 	if err == nil {
 		_, err = charge.Write(append(text, '\n'))
 	}
-	k := &kept{start: s, out: out, cmd: cmd, charge: charge, status: status, gone: make(chan struct{})}
+	var listener net.Listener
+	if door != nil {
+		closeAll(theirDoor)
+		if err == nil {
+			listener, err = receiveListener(door)
+		}
+		closeAll(door)
+	}
+	k := &kept{
+		listener: listener, start: s, out: out, cmd: cmd, charge: charge, status: status, gone: make(chan struct{})}
 	if err != nil {
-		closeAll(charge)
+		closeAll(charge) // there is no listener: it comes last
 		if cmd.Process != nil {
 			_ = cmd.Wait() // it reads no charge, and ends
 		}
 		closeAll(status)
 		return nil, fmt.Errorf("keeper: %w", err)
+	}
+	if listener != nil {
+		s.Serve(listener)
 	}
 	return k, nil
 }
@@ -189,6 +232,9 @@ const attempts = 1000
 
 func (k *kept) wait() error {
 	defer closeAll(k.charge, k.status)
+	if k.listener != nil {
+		defer closeAll(k.listener)
+	}
 	text, readErr := io.ReadAll(k.status) // ends with the keeper
 	close(k.gone)
 	if err := ignoreEnd(k.cmd.Wait()); err != nil {
@@ -250,7 +296,7 @@ func keep(s *status) error {
 		return nil
 	}
 	if c.Private {
-		if err := mountProc(); err != nil || c.Path == "" {
+		if err := settle(c.Listen); err != nil || c.Path == "" {
 			return err
 		}
 	}

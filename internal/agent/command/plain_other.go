@@ -20,12 +20,18 @@ func CanHide() bool { return false }
 // CanHideProcesses reports whether this system can hide other processes from programs.
 func CanHideProcesses() bool { return false }
 
+// CanCutNetwork reports whether this system can take the network from programs.
+func CanCutNetwork() bool { return false }
+
 // Keep is for systems on which programs have keepers.
 func Keep() int { return 2 }
 
 func begin(s *Start, out *Outcome) (*kept, error) {
 	if len(s.Hide) > 0 {
 		return nil, errors.New("files cannot be hidden from programs on this system")
+	}
+	if s.Listen != "" {
+		return nil, errors.New("programs cannot have networks of their own on this system")
 	}
 	cmd := &exec.Cmd{Path: s.Path, Args: s.Args, Env: s.Env}
 	pour(cmd, s, out)

@@ -54,6 +54,7 @@ type bench struct {
 	stderr  string           // folder of what commands write to standard error
 	hide    []string
 	env     []string // the user's, without variables for Seatrial
+	doors   *funnel  // of the networks of commands; nil if they have the machine's
 	stop    context.CancelFunc
 	served  chan error
 }
@@ -72,12 +73,11 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	b := &bench{core: core, stderr: o.Out + StderrSuffix, served: make(chan error, 1)}
+	listener, err := b.listen(h, o)
 	if err != nil {
-		return nil, diag.Usagef("the agents' commands need a port of the loopback address: %v", err)
+		return nil, err
 	}
-	b := &bench{core: core, address: "http://" + listener.Addr().String(), stderr: o.Out + StderrSuffix,
-		served: make(chan error, 1)}
 	if b.folder, err = command.NewScratch(); err != nil {
 		return nil, errors.Join(fmt.Errorf("commands: %w", err), listener.Close())
 	}
@@ -89,6 +89,9 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 		case !strings.HasPrefix(name, settings.VariablePrefix) && !isHomeVariable(name):
 			b.env = append(b.env, variable)
 		}
+	}
+	if b.doors != nil {
+		b.env = append(withoutNetwork(b.env), "SEATRIAL_NETWORK="+settings.NetworkOff)
 	}
 	if os.Geteuid() == 0 {
 		h.warn("commands run as root: run seatrial as another user, or in a container")
@@ -107,12 +110,33 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 	// The operator's token is given to no command. Each episode has its own token, which reaches no other episode.
 	handler := server.NewHandler(core, server.Options{Token: rand.Text(), Hosts: server.LoopbackHosts(),
 		MaxDelay: time.Second})
+	if b.doors != nil {
+		handler = offline(handler)
+	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
 	go func() {
 		b.served <- server.Serve(serving, listener, core, handler, listen.DefaultConnections, listen.DefaultHeaderTime)
 	}()
 	return b, nil
+}
+
+// listen returns the listener for commands: a port of this machine, or the doors of the networks of their own.
+func (b *bench) listen(h *Host, o *settings.Run) (net.Listener, error) {
+	if o.NetworkOfCommands() == settings.NetworkOff {
+		h.note("commands have no network but the address of their episode; --network gives them yours")
+		b.doors, b.address = newFunnel(), "http://"+privateAddress
+		return b.doors, nil
+	}
+	if !o.Network {
+		h.warn("this system cannot take the network from commands: the run is labelled so")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, diag.Usagef("the agents' commands need a port of the loopback address: %v", err)
+	}
+	b.address = "http://" + listener.Addr().String()
+	return listener, nil
 }
 
 // suitesAndRuns lists the suites and the runs in a folder, with the files that belong to them: they contain gold, too.
@@ -366,6 +390,9 @@ func (r *commandEpisode) start(folder string, e *server.Episode) (s *command.Sta
 	}
 	if s.Hide != nil {
 		s.Show = []string{folder}
+	}
+	if r.bench.doors != nil {
+		s.Listen, s.Serve = privateAddress, r.bench.doors.add
 	}
 	if !r.line.Has(command.PlaceRequest) {
 		s.Stdin = request + "\n"

@@ -330,3 +330,8 @@ func (f frugal) Next(ctx context.Context, view *task.View, seen []task.Observati
 func (h *Host) warn(format string, args ...any) {
 	_, _ = fmt.Fprintf(h.Err, "seatrial: warning: "+format+"\n", args...) // a closed stream is no error
 }
+
+// note writes a note to the error stream.
+func (h *Host) note(text string) {
+	_, _ = fmt.Fprintln(h.Err, "seatrial: note: "+text) // a closed stream is no error
+}

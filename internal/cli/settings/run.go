@@ -53,13 +53,15 @@ type Run struct {
 	Shots       []string // numbers of examples; each is an arm
 	Hide        []string // more paths that commands must not read
 	OpenFiles   bool     // commands may read all files
+	Network     bool     // commands have the machine's network
 	Interpreter string   // engine that runs agents' Python; empty takes the first that works
 	Limits      CodeLimits
 
 	// Content that is recorded and has no flag.
-	Suite      string // folder
-	SuiteFiles string // FilesHidden or FilesOpen, where commands take part
-	LeftOut    string // instances that cannot be played on a fresh world
+	Suite          string // folder
+	SuiteFiles     string // FilesHidden or FilesOpen, where commands take part
+	CommandNetwork string // NetworkOff or NetworkOn, likewise
+	LeftOut        string // instances that cannot be played on a fresh world
 
 	// Execution settings.
 	Location      string // where the suite is now; empty where Suite says so
@@ -97,6 +99,12 @@ const (
 	FilesOpen   = "open"
 )
 
+// Whether commands have a network.
+const (
+	NetworkOff = "off"
+	NetworkOn  = "on"
+)
+
 // TableVotes is the table that shows what repeated trials and retries are worth.
 const TableVotes = "tts"
 
@@ -109,6 +117,7 @@ func New() *Run {
 	r.conversationFlags()
 	r.recorded.StringVar(&r.Suite, "suite", "", "")
 	r.recorded.StringVar(&r.SuiteFiles, "suite-files", "", "")
+	r.recorded.StringVar(&r.CommandNetwork, "command-network", "", "")
 	r.recorded.StringVar(&r.LeftOut, "left-out", "", "")
 	r.executionFlags()
 	r.providerFlags()
@@ -139,6 +148,8 @@ func (r *Run) selectionFlags() {
 		"file or folder that commands must not read or change, besides the suite and the run; repeatable")
 	f.BoolVar(&r.OpenFiles, "open-files", false,
 		"let commands read every file that you can read, the suite included; labels the run")
+	f.BoolVar(&r.Network, "network", false,
+		"give commands your network, as most need to reach their model; labels the run")
 }
 
 // conversationFlags decide what agents see and how much they may use.
@@ -396,10 +407,18 @@ func (r *Run) CommandFiles() string {
 	return FilesHidden
 }
 
+// NetworkOfCommands says whether the commands of a run have a network.
+func (r *Run) NetworkOfCommands() string {
+	if r.Network || !command.CanCutNetwork() {
+		return NetworkOn
+	}
+	return NetworkOff
+}
+
 func (r *Run) checkCommands() error {
 	switch {
-	case !r.HasCommands() && (r.OpenFiles || len(r.Hide) > 0):
-		return diag.Usagef("--hide and --open-files are for agents that are commands").
+	case !r.HasCommands() && (r.OpenFiles || r.Network || len(r.Hide) > 0):
+		return diag.Usagef("--hide, --open-files and --network are for agents that are commands").
 			WithHint("--agent 'cmd: python my_agent.py'")
 	case r.OpenFiles && len(r.Hide) > 0:
 		return diag.Usagef("--hide and --open-files exclude each other")

@@ -156,15 +156,21 @@ func (r *Run) Labels() map[string]string {
 	return labels
 }
 
-// filesOpen is the setting suite_files of a run whose commands could read the suite.
-const filesOpen = "open"
-
-// Notes lists what a report must say about how the run was made.
+// Notes lists what a report must say about how the run was made: settings as `run` records them where commands act.
 func (r *Run) Notes() []string {
-	if r.Setting("suite_files") != filesOpen {
-		return nil
+	var notes []string
+	note := func(text string) { notes = append(notes, r.Path+": the commands that acted as agents "+text) }
+	files := r.Setting("suite_files")
+	if files == "open" {
+		note("could read the files of the suite, gold included.")
 	}
-	return []string{r.Path + ": the commands that acted as agents could read the files of the suite, gold included."}
+	if r.Setting("command_network") == "on" {
+		note("had a network.")
+	}
+	if files != "" {
+		note("could write outside their own folders, so one episode could leave notes for another.")
+	}
+	return notes
 }
 
 // Each reads the episodes in their canonical order and grades them.
