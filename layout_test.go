@@ -77,6 +77,7 @@ var layout = []string{
 	"corpus/toolsets",
 	"certify/twin",
 	"certify/proof",
+	"certify/describe",
 	"certify/instances",
 	"certify/recheck",
 	"certify/shortcut",

@@ -30,7 +30,7 @@ type modelServer struct {
 //	broken       fails every request
 //	pilot SUITE  knows that suite in every style, and plays the whole direct plan, call by call where it may
 //	caller SUITE makes all calls of the plan at once, by the names that it is shown; without a plan it calls the first tool
-//	writer       gives every endpoint of the rest style another name, and a sentence; words requests at length, or invents something
+//	writer       documents tools in slightly other words; words requests at length, or invents something
 //	speller SUITE is a caller that writes whole numbers as reals
 //	novice       is an oracle that errs: where a question has an odd number of letters, until it is told that an attempt was
 //	             judged wrong; and, where it is given one, under every third sampling seed
@@ -223,8 +223,8 @@ func callFor(s *suite.Suite, c modeltest.Chat) *task.Call {
 	return nil
 }
 
-// rewrite answers a writer's request: every third endpoint gets a text that must be refused, the others a name of their
-// own.
+// rewrite answers a writer's request: about every third tool gets a text that must be refused, the others their own text
+// in slightly other words, and endpoints a name of their own.
 func rewrite(c modeltest.Chat) modeltest.Response {
 	prompt := c.Messages[len(c.Messages)-1].Content
 	if reply, reads := modeltest.Read(prompt); reads {
@@ -240,29 +240,34 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 		badly := len(request)%4 == 0 || len(request)%4 == 1 && !again
 		return modeltest.Say(wordRequest(request, strings.HasPrefix(prompt, "A program"), badly))
 	}
-	_, specification, found := strings.Cut(prompt, "The endpoint:\n")
-	var endpoint struct {
-		Name       string       `json:"name"`
-		Parameters *task.Schema `json:"parameters"`
+	_, specification, found := strings.Cut(prompt, "The function:\n")
+	var asked struct {
+		Name        string       `json:"name"`
+		Description string       `json:"description"`
+		Parameters  *task.Schema `json:"parameters"`
 	}
-	if err := json.NewDecoder(strings.NewReader(specification)).Decode(&endpoint); !found || err != nil {
-		return modeltest.Fail(400, "invalid_request_error", "that asks for no endpoint")
+	if err := json.NewDecoder(strings.NewReader(specification)).Decode(&asked); !found || err != nil {
+		return modeltest.Fail(400, "invalid_request_error", "that asks for no function")
 	}
-	if len(endpoint.Name)%3 == 0 {
-		return modeltest.Say("Here it is: " + endpoint.Name)
+	if len(asked.Description)%3 == 0 {
+		return modeltest.Say("Here it is: " + asked.Name)
 	}
 	parameters := map[string]string{}
-	for _, p := range endpoint.Parameters.Properties {
-		parameters[p.Name] = "What the rows are asked by."
+	for _, p := range asked.Parameters.Properties {
+		parameters[p.Name] = "Asks by this: " + p.Schema.Description
 	}
-	text, err := task.Marshal(map[string]any{
-		"name": "find_" + endpoint.Name[:min(len(endpoint.Name), 50)], "summary": "Finds what the name says.",
-		"parameters": parameters,
-	})
+	said, _, _ := strings.Cut(asked.Description, " Database: ")
+	text := map[string]any{"parameters": parameters}
+	if _, exact, isEndpoint := strings.Cut(said, ". Returns "); isEndpoint {
+		said = "Returns " + exact
+		text["name"] = "find_" + asked.Name[:min(len(asked.Name), 50)]
+	}
+	text["summary"] = strings.TrimRight(strings.Replace(said, "Get ", "Retrieve ", 1), ".") + ", as documented."
+	reply, err := task.Marshal(text)
 	if err != nil {
 		return modeltest.Fail(500, "server_error", err.Error())
 	}
-	return modeltest.Say(string(text))
+	return modeltest.Say(string(reply))
 }
 
 // wordRequest words a request at length, or badly: it then invents something.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition/request"
@@ -16,7 +17,6 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
-	"github.com/seatrial/seatrial/internal/tools/rest"
 	"github.com/spf13/cobra"
 )
 
@@ -36,11 +36,11 @@ type writerOptions struct {
 func (o *writerOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.spec, "writer", "",
-		"model as PROVIDER/NAME that improves names and descriptions of the rest style and rewords requests under "+
+		"model as PROVIDER/NAME that documents the tools of the func and rest styles and rewords requests under "+
 			"paraphrase, drop-detail and clarify; its texts are checked and kept in the suite")
 	f.StringVar(&o.reader, "reader", "",
-		"model as PROVIDER/NAME that reads the requests that the writer words and says what they mean; by default the "+
-			"writer in a new conversation")
+		"model as PROVIDER/NAME that reads what the writer wrote, says what requests mean and calls functions by their "+
+			"documentation; by default the writer in a new conversation")
 	f.StringVar(&o.embeddings, "embeddings", "",
 		"model as openai/NAME, or the address of a /v1/embeddings endpoint, to compare tools and reworded requests by "+
 			"meaning")
@@ -152,14 +152,14 @@ func writerError(err error) error {
 }
 
 // readWritten reads the written texts of tools and of requests.
-func readWritten(path string) (tools []rest.Written, requests []request.Written, err error) {
+func readWritten(path string) (tools []describe.Written, requests []request.Written, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, diag.Usagef("--written: %v", err)
 	}
 	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
 		asked, ofRequest, err := request.ReadWritten(line)
-		var w rest.Written
+		var w describe.Written
 		if !ofRequest {
 			err = task.DecodeStrict(line, &w)
 		}

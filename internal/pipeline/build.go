@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
@@ -67,14 +68,14 @@ type Options struct {
 	StatementTimeout   time.Duration // a statement that takes longer ends the build
 	ExampleTimeout     time.Duration // an example that takes longer ends the build; 0 is no limit
 	MaxMemory          int64         // bytes; a build that uses more ends; 0 is no limit
-	// improves the texts of the rest style's endpoints, and words changed requests; nil for none
-	Writer          rest.Writer
-	WriterName      string            // PROVIDER/NAME, for the record
-	Written         []rest.Written    // what a writer wrote before: it is not asked again
-	WrittenRequests []request.Written // the same, of requests
+	// documents the tools of the func and rest styles, and words changed requests; nil for none
+	Writer          describe.Writer
+	WriterName      string             // PROVIDER/NAME, for the record
+	Written         []describe.Written // what a writer wrote before: it is not asked again
+	WrittenRequests []request.Written  // the same, of requests
 	// Reader says what the texts of requests mean, by the name ReaderName; nil has the writer read, in a new
 	// conversation.
-	Reader     rest.Writer
+	Reader     describe.Writer
 	ReaderName string
 	Vectors    *embedding.Vectors // compares texts by meaning; nil compares them by their words
 	// file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
@@ -167,7 +168,7 @@ type builder struct {
 	rejected []*suite.Rejection
 	read     int
 	tools    map[string][]*task.Tool // by style
-	written  []rest.Written          // by the writer
+	written  []describe.Written      // by the writer
 	// isPublished names the examples that are published in some style.
 	isPublished map[string]bool
 	ways        map[string]*proof.FoundPaths // by task, where they were looked for
@@ -707,9 +708,16 @@ func (b *builder) name(ctx context.Context) error {
 		var err error
 		switch style {
 		case task.StyleFunc:
-			b.tools[style], err = b.nameFunctions(at)
+			library := function.NewLibrary()
+			gather[*function.Draft](b, at, library)
+			if b.tools[style], err = library.Name(b.opts.Seed, b.opts.Names); err == nil {
+				err = b.write(ctx, at, b.tools[style], library.Pages)
+			}
 		case task.StyleRest:
-			b.tools[style], err = b.nameEndpoints(ctx, at)
+			library := rest.NewLibrary()
+			gather[*rest.Draft](b, at, library)
+			b.tools[style] = library.Name()
+			err = b.write(ctx, at, b.tools[style], library.Pages)
 		default:
 			b.tools[style] = b.operations(style)
 		}
@@ -720,26 +728,31 @@ func (b *builder) name(ctx context.Context) error {
 	return nil
 }
 
-// nameFunctions names the functions of the at-th style.
-func (b *builder) nameFunctions(at int) ([]*task.Tool, error) {
-	library := function.NewLibrary()
-	gather[*function.Draft](b, at, library)
-	return library.Name(b.opts.Seed, b.opts.Names)
-}
-
-// nameEndpoints names the endpoints of the at-th style, and lets the writer improve their wording.
-func (b *builder) nameEndpoints(ctx context.Context, at int) (tools []*task.Tool, err error) {
-	library := rest.NewLibrary()
-	gather[*rest.Draft](b, at, library)
-	tools = library.Name()
+// write lets the writer document the tools of the at-th style.
+func (b *builder) write(ctx context.Context, at int, tools []*task.Tool, pages func() []function.Page) error {
 	if b.opts.Writer == nil {
-		return tools, nil
+		return nil
 	}
 	b.done.pass = "write"
-	tools, b.written, err = library.Rewrite(ctx, rest.Rewrite{
-		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
+	reader := b.opts.reader()
+	tests := describe.NewTests(reader.Model, reader.Name, func(name string) (*database.World, error) {
+		return b.byName[name].world, nil
 	})
-	return tools, err
+	schemas := map[string]string{}
+	for _, s := range b.sources {
+		if s.world != nil {
+			schemas[s.name] = s.schema.Text()
+		}
+	}
+	written, err := describe.Write(ctx, pages(), describe.Rewrite{
+		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
+		Tests: tests, Schemas: schemas,
+	})
+	if b.opts.Styles[at] == task.StyleRest {
+		slices.SortStableFunc(tools, rest.CompareTools)
+	}
+	b.written = append(b.written, written...)
+	return err
 }
 
 // gather adds the drafts of the at-th style to a library. A variant that would need other tools than its source is

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
+	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
@@ -19,7 +20,6 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
-	"github.com/seatrial/seatrial/internal/tools/rest"
 )
 
 // scripted is a writer that answers by a function of what it is asked.
@@ -32,6 +32,9 @@ func (s *scripted) Write(_ context.Context, prompt string) (string, error) {
 	if reply, reads := modeltest.Read(prompt); reads {
 		return reply, nil
 	}
+	if strings.HasPrefix(prompt, "You are writing the reference") {
+		return document(prompt), nil
+	}
 	s.asked.Add(1)
 	asked, _, _ := strings.Cut(prompt, "\nYour last text was refused")
 	at := strings.LastIndex(asked, "The request:\n")
@@ -39,6 +42,26 @@ func (s *scripted) Write(_ context.Context, prompt string) (string, error) {
 		return "", fmt.Errorf("the prompt asks for nothing: %s", prompt)
 	}
 	return s.write(strings.TrimSpace(asked[at+len("The request:\n"):]), strings.HasPrefix(prompt, "A program wrote")), nil
+}
+
+// document documents a function in nearly the words that rules found; every fourth badly.
+func document(prompt string) string {
+	_, specification, _ := strings.Cut(prompt, "The function:\n")
+	var asked struct {
+		Description string       `json:"description"`
+		Parameters  *task.Schema `json:"parameters"`
+	}
+	if err := json.NewDecoder(strings.NewReader(specification)).Decode(&asked); err != nil || len(asked.Description)%4 == 0 {
+		return "I would rather not."
+	}
+	parameters := map[string]string{}
+	for _, p := range asked.Parameters.Properties {
+		parameters[p.Name] = "What to ask by. " + p.Schema.Description
+	}
+	said, _, _ := strings.Cut(asked.Description, " Database: ")
+	reply, _ := json.Marshal(map[string]any{"summary": "Use it to " + strings.Replace(said, "Get", "get", 1),
+		"parameters": parameters})
+	return string(reply)
 }
 
 // politely words a request as somebody with time to spare.
@@ -61,7 +84,7 @@ func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float64, error
 }
 
 // writtenOptions put the beginning of the demo under the conditions that a writer words.
-func writtenOptions(t *testing.T, w rest.Writer, workers int) Options {
+func writtenOptions(t *testing.T, w describe.Writer, workers int) Options {
 	o := requestOptions(t.TempDir(), workers)
 	o.Conditions = []string{"drop-detail", "clarify", "paraphrase", "surface"}
 	o.Limit, o.Styles = 30, []string{"func"}
@@ -164,10 +187,12 @@ func checkWorded(t *testing.T, s, plain *suite.Suite) {
 	}
 	for _, line := range s.Written {
 		w, ofRequest, err := request.ReadWritten(*line)
-		if err != nil || !ofRequest {
-			t.Fatalf("%s: %t, %v", *line, ofRequest, err)
+		if err != nil {
+			t.Fatalf("%s: %v", *line, err)
 		}
-		texts[w.Text] = true
+		if ofRequest {
+			texts[w.Text] = true
+		}
 	}
 	rules := map[string]string{}
 	for _, in := range plain.Instances {
@@ -256,7 +281,7 @@ func TestWrittenLiars(t *testing.T) {
 // asked: the bytes are the same, with vectors and without.
 func TestWrittenAgain(t *testing.T) {
 	for _, meaning := range []bool{false, true} {
-		options := func(w rest.Writer, workers int) Options {
+		options := func(w describe.Writer, workers int) Options {
 			o := writtenOptions(t, w, workers)
 			o.Limit = 12
 			if meaning {
@@ -279,11 +304,19 @@ func TestWrittenAgain(t *testing.T) {
 			return ""
 		}}, 2)
 		for _, line := range s.Written {
-			w, _, err := request.ReadWritten(*line)
-			if err != nil {
-				t.Fatal(err)
+			w, ofRequest, err := request.ReadWritten(*line)
+			var ofTool describe.Written
+			if err == nil && !ofRequest {
+				err = task.DecodeStrict(*line, &ofTool)
 			}
-			o.WrittenRequests = append(o.WrittenRequests, w)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case ofRequest:
+				o.WrittenRequests = append(o.WrittenRequests, w)
+			default:
+				o.Written = append(o.Written, ofTool)
+			}
 		}
 		_, third := writtenSuite(t, o)
 		compareFolders(t, first, third)
@@ -357,9 +390,30 @@ func TestWrittenDrift(t *testing.T) {
 			line, _, _ := strings.Cut(string(*s.Written[i]), `,"reader":`)
 			change(s, i, string(*s.Written[i]), line+"}")
 		}, "it is not known what the writer wrote"},
-		{"a line less", func(s *suite.Suite) { s.Written = s.Written[1:] }, "it is not known what the writer wrote"},
-		{"a line twice", func(s *suite.Suite) { s.Written = append(s.Written, s.Written[0]) },
+		{"a line less", func(s *suite.Suite) { s.Written = slices.Delete(s.Written, at(s, `"drop-detail"`), len(s.Written)) },
+			"it is not known what the writer wrote"},
+		{"a line twice", func(s *suite.Suite) { s.Written = append(s.Written, s.Written[at(s, `"drop-detail"`)]) },
 			"is not what they are worded by"},
+		{"a tool's line less", func(s *suite.Suite) { i := at(s, `"tool"`); s.Written = slices.Delete(s.Written, i, i+1) },
+			"nothing says what the writer wrote about it"},
+		{"another text", func(s *suite.Suite) { change(s, at(s, `"tool"`), "Use it to", "Take it to") },
+			"is not documented by what the writer wrote"},
+		{"a bad text", func(s *suite.Suite) {
+			i := at(s, `"tool"`)
+			var w describe.Written
+			if err := task.DecodeStrict(*s.Written[i], &w); err != nil {
+				t.Fatal(err)
+			}
+			was := w.Summary
+			w.Summary = "Yes."
+			line := json.RawMessage(marshalled(t, &w))
+			s.Written[i] = &line
+			for _, tool := range s.Tools[task.StyleFunc] {
+				tool.Description = strings.Replace(tool.Description, was, w.Summary, 1)
+			}
+		}, "its text would be refused today"},
+		{"other calls", func(s *suite.Suite) { change(s, at(s, `"tool"`), `{\"calls\":[`, `{\"calls\":[null,`) },
+			"its text would be refused today: a reader's reply"},
 		{"another writer", func(s *suite.Suite) { s.Manifest.Settings[suite.SettingWriter] = "test/other" },
 			"the instance was"},
 		{"no vectors", func(s *suite.Suite) { s.Vectors = nil }, "there is no vector"},

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
-	"github.com/seatrial/seatrial/internal/tools/rest"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -30,7 +30,7 @@ const (
 // Scribe keeps the texts of a writer, and asks for missing ones. It is safe for concurrent use.
 type Scribe struct {
 	name    string
-	writer  rest.Writer // nil: missing texts stay missing
+	writer  describe.Writer // nil: missing texts stay missing
 	reader  Reader
 	vectors *embedding.Vectors
 
@@ -45,13 +45,13 @@ type Scribe struct {
 // Reader is a model that says what a text means; see [request.Page.Reading].
 type Reader struct {
 	Name  string
-	Model rest.Writer // nil: what was not read stays unread
+	Model describe.Writer // nil: what was not read stays unread
 }
 
 // NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, and a reader
 // of what it writes. If there are vectors, a text must be near the request that it words, and nearer than to any other.
 func NewScribe(
-	name string, before []request.Written, writer rest.Writer, reader Reader, vectors *embedding.Vectors,
+	name string, before []request.Written, writer describe.Writer, reader Reader, vectors *embedding.Vectors,
 ) *Scribe {
 	s := &Scribe{name: name, writer: writer, reader: reader, vectors: vectors, known: map[string]request.Written{},
 		settled: map[string]request.Written{}}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/twin"
@@ -114,9 +115,10 @@ type verifier struct {
 	open         map[string]*instances.Database
 	paths        map[string]*proof.FoundPaths // by task
 
-	vectors *embedding.Vectors // by which texts were compared; nil for none
-	scribe  *instances.Scribe  // of the suite's writer; nil for none
-	written []request.Written  // by the writer
+	vectors   *embedding.Vectors // by which texts were compared; nil for none
+	scribe    *instances.Scribe  // of the suite's writer; nil for none
+	written   []request.Written  // by the writer, of requests
+	described []describe.Written // the same, of tools
 
 	combinations [][]condition.Condition
 	faults       [][]condition.Fault
@@ -149,6 +151,9 @@ func (v *verifier) verify(ctx context.Context) error {
 	worlds := proof.NewWorlds(v.suite, 0)
 	defer worlds.Close()
 	if err := v.checkStatic(ctx, worlds); err != nil {
+		return err
+	}
+	if err := v.recheckDocumentation(ctx); err != nil {
 		return err
 	}
 	if err := v.makeAgain(ctx, worlds, names); err != nil {
@@ -268,9 +273,17 @@ func (v *verifier) readTexts() {
 			w, ofRequest, err := request.ReadWritten(*line)
 			if err != nil {
 				v.report(wholeSuite, "%s, line %d: %v", suite.FileWritten, i+1, err)
-			} else if ofRequest {
-				v.written = append(v.written, w)
+				continue
 			}
+			if ofRequest {
+				v.written = append(v.written, w)
+				continue
+			}
+			var ofTool describe.Written
+			if err := task.DecodeStrict(*line, &ofTool); err != nil {
+				v.report(wholeSuite, "%s, line %d: %v", suite.FileWritten, i+1, err)
+			}
+			v.described = append(v.described, ofTool)
 		}
 		v.scribe = instances.NewScribe(name, v.written, nil, instances.Reader{}, v.vectors)
 	}
@@ -369,6 +382,31 @@ func (v *verifier) checkVerdicts(known map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// recheckDocumentation checks what the writer wrote about tools.
+func (v *verifier) recheckDocumentation(ctx context.Context) error {
+	if v.scribe == nil {
+		return nil
+	}
+	for _, style := range []string{task.StyleFunc, task.StyleRest} {
+		for _, t := range v.suite.Tools[style] {
+			if v.open[t.Database] != nil {
+				continue
+			}
+			if err := v.openDatabase(ctx, t.Database); err != nil {
+				return fmt.Errorf("database %s: %w", t.Database, err)
+			}
+		}
+	}
+	wrong, err := describe.Recheck(ctx, describe.Suite{
+		Tools: v.suite.Tools, Tasks: v.suite.Tasks, Records: v.described, Workers: v.options.Workers,
+		World: func(name string) (*database.World, error) { return v.open[name].World, nil },
+	})
+	if len(wrong) > 0 {
+		v.report(wholeSuite, "%s (%d such)", wrong[0], len(wrong))
+	}
+	return err
 }
 
 // compareTexts compares what the writer wrote with what requests were worded by.

@@ -26,6 +26,7 @@ type Function struct {
 	Key       string
 	Describe  wording.Description
 	Tool      *task.Tool // set by the naming pass
+	literals  []task.Value
 }
 
 // Call is a call of a plan before its function has a name. The i-th hole is the i-th placeholder.
@@ -329,6 +330,9 @@ func (d *draft) finish(u wording.Unit, text string, holes []parameter.Hole) int 
 	call.Holes = order
 	for _, h := range order {
 		f.Bindings = append(f.Bindings, h.Binding)
+		if h.Argument.Source < 0 {
+			f.literals = append(f.literals, h.Argument.Value)
+		}
 	}
 	columns := d.output(u)
 	unique := names(columns)

@@ -57,6 +57,7 @@ func (l *Library) Add(d *Draft) {
 // Merge widens f so that it takes the arguments of g too, which means the same. The outcome does not depend on which of
 // the two came first.
 func (f *Function) Merge(g *Function) {
+	f.literals = append(f.literals, g.literals...)
 	for i := range f.Bindings {
 		a, b := &f.Bindings[i], &g.Bindings[i]
 		a.Type, a.Nullable = widerType(a.Type, b.Type), a.Nullable || b.Nullable
@@ -142,6 +143,29 @@ func (l *Library) Name(seed uint64, style string) ([]*task.Tool, error) {
 		tools[i] = f.Tool
 	}
 	return tools, nil
+}
+
+// Page is a named tool with what a writer of its documentation must know.
+type Page struct {
+	Tool     *task.Tool
+	Key      string                   // of the tool's meaning
+	Lead     string                   // the beginning of the tool's description that a writer replaces
+	Literals []task.Value             // what examples ask with: no text may tell them
+	Path     func(name string) string // of the tool under another name; nil if it keeps its name
+}
+
+// Page returns the page of a named function.
+func (f *Function) Page() Page {
+	return Page{Tool: f.Tool, Key: f.Key, Lead: f.Substitute(f.Describe.Summary), Literals: f.literals}
+}
+
+// Pages returns the pages of all functions, in the order of their keys, after [Library.Name].
+func (l *Library) Pages() []Page {
+	var pages []Page
+	for _, key := range slices.Sorted(maps.Keys(l.byKey)) {
+		pages = append(pages, l.byKey[key].Page())
+	}
+	return pages
 }
 
 // Distinguish adds to the descriptions that several functions of a database share: the statement, where statements

@@ -1,16 +1,19 @@
 package rest
 
 import (
+	"cmp"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
 // Library gathers the endpoints of many examples; endpoints of one meaning are one.
 type Library struct {
 	byKey map[string]*endpoint
-	tools []*task.Tool // in their order, once they are named
 }
 
 // NewLibrary makes an empty library.
@@ -31,7 +34,6 @@ func (l *Library) Add(d *Draft) {
 // the two came first.
 func (e *endpoint) merge(g *endpoint) {
 	e.Function.Merge(g.Function)
-	e.literals = append(e.literals, g.literals...)
 	if g.text() < e.text() {
 		e.documentation = g.documentation
 	}
@@ -47,6 +49,32 @@ func (l *Library) Name() []*task.Tool {
 	for _, key := range slices.Sorted(maps.Keys(l.byKey)) {
 		endpoints = append(endpoints, l.byKey[key])
 	}
-	l.tools = nameEndpoints(endpoints)
-	return slices.Clone(l.tools)
+	return nameEndpoints(endpoints)
+}
+
+// Pages returns the pages of all endpoints, in the order of their keys, after [Library.Name].
+func (l *Library) Pages() []function.Page {
+	var pages []function.Page
+	for _, key := range slices.Sorted(maps.Keys(l.byKey)) {
+		e := l.byKey[key]
+		page := e.Page()
+		page.Key, page.Lead = e.key, e.Substitute(e.summary)
+		page.Path = func(name string) string { return PathOf(e.Database, name) }
+		pages = append(pages, page)
+	}
+	return pages
+}
+
+// PathOf returns the path of an endpoint with that name.
+func PathOf(database, name string) string {
+	resource := strings.TrimPrefix(name, "get_")
+	if resource == "" {
+		resource = name
+	}
+	return "/v1/" + url.PathEscape(database) + "/" + resource
+}
+
+// CompareTools orders endpoints by database and name.
+func CompareTools(a, b *task.Tool) int {
+	return cmp.Or(strings.Compare(a.Database, b.Database), strings.Compare(a.Name, b.Name))
 }

@@ -145,7 +145,7 @@ func nameEndpoints(endpoints []*endpoint) []*task.Tool {
 		n.e.makeEndpoint(n.name(), "/v1/"+url.PathEscape(n.e.Database)+"/"+n.resource())
 		tools[i] = n.e.Tool
 	}
-	slices.SortFunc(tools, compareTools)
+	slices.SortFunc(tools, CompareTools)
 	return tools
 }
 

@@ -33,9 +33,6 @@ func Compile(q *sqlast.Query) *Draft {
 	call := d.Direct[0]
 	d.endpoint = &endpoint{Function: call.Function, key: task.StyleRest + "\n" + call.Function.Key,
 		documentation: describeEndpoint(d.Query, d.Parameters, call.Holes)}
-	for _, h := range call.Holes {
-		d.endpoint.literals = append(d.endpoint.literals, h.Argument.Value)
-	}
 	d.Query = q
 	return d
 }
@@ -80,7 +77,6 @@ type endpoint struct {
 	*function.Function
 	key string
 	documentation
-	literals []task.Value // what examples ask with: no text may tell them
 }
 
 // documentation is the wording of an endpoint before names are chosen.

@@ -12,6 +12,9 @@ import (
 func Read(prompt string) (reply string, asked bool) {
 	_, rest, found := strings.Cut(prompt, "\n-----\n")
 	text, list, both := strings.Cut(rest, "\n-----\n")
+	if strings.HasPrefix(prompt, "Below, between the two lines") && both {
+		return callByDocumentation(text, list)
+	}
 	if !strings.HasPrefix(prompt, "Read the text") || !found || !both {
 		return "", false
 	}

@@ -1,0 +1,533 @@
+// Package describe has a model write the documentation of tools and checks what it wrote: by its form, by its words, and
+// by unit tests in which a reader, who sees the written text alone, calls the tool and the calls are executed (Hell or
+// High Water, appendix C). It must never know how agents meet the tools.
+package describe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/tools/function"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
+	"golang.org/x/sync/errgroup"
+)
+
+// Writer writes a text that a prompt asks for; a chat model is one. An error is the writer's failure, not a bad text.
+type Writer interface {
+	Write(ctx context.Context, prompt string) (string, error)
+}
+
+// Written records what a writer wrote about one tool.
+type Written struct {
+	Key        string      `json:"key"`      // a hash of what the tool means and of what the writer was told
+	Tool       string      `json:"tool"`     // its name without the writer
+	Database   string      `json:"database"` // of the tool
+	Style      string      `json:"style"`    // of the tool
+	Writer     string      `json:"writer"`   // as its user names it
+	Attempts   int         `json:"attempts"`
+	Accepted   bool        `json:"accepted"` // otherwise the tool keeps the derived text
+	Name       string      `json:"name,omitempty"`
+	Summary    string      `json:"summary,omitempty"`
+	Parameters []Parameter `json:"parameters,omitempty"` // in the order of the tool's
+	Complaint  string      `json:"complaint,omitempty"`  // why the last text was refused
+	Reader     string      `json:"reader,omitempty"`     // the model that took the unit tests
+	Read       string      `json:"read,omitempty"`       // the reader's reply
+	Derived    *Derived    `json:"derived"`              // the text that rules made
+}
+
+// Parameter is the description of one parameter.
+type Parameter struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// Derived is the text that rules made of a tool.
+type Derived struct {
+	Lead        string      `json:"lead"` // the part of the description that a writer replaces
+	Description string      `json:"description"`
+	Parameters  []Parameter `json:"parameters,omitempty"`
+}
+
+// Rewrite says who is to write documentation, and how.
+type Rewrite struct {
+	Writer  Writer
+	Name    string // of the writer, for the record
+	Workers int    // calls at a time; below 1 is 1
+	Cache   []Written
+	Tests   *Tests // of the written texts
+	// Answers are the values that no text may tell, by the derived name of the tool: the answers of its examples.
+	Answers map[string][]task.Value
+	Schemas map[string]string // the tables of the databases
+}
+
+// Bounds on what a writer may write. A refused text is requested again, with the reason.
+const (
+	writerAttempts     = 3
+	longestSummary     = 600 // bytes
+	longestDescription = 400 // bytes
+	mostSentences      = 3
+	leastCovered       = 0.3 // of the content words of the derived text
+	longestSchema      = 6000
+)
+
+// Complaints about a text. None quotes it.
+const (
+	complainForm = "the reply is not one JSON object with exactly the fields requested, and nothing around it"
+	complainName = "the name is not made of small letters, digits and underscores, beginning with a letter, or " +
+		"is longer than 64 characters"
+	complainTaken    = "the name belongs to another endpoint: say more of what tells this one from others"
+	complainShared   = "the summary is that of another function: say what tells this one from others"
+	complainSummary  = "the summary is empty, not on one line, or longer than three sentences or 600 bytes"
+	complainMissing  = "parameters does not contain exactly the parameters of the function"
+	complainDetail   = "a parameter's description is empty, not on one line, or longer than 400 bytes"
+	complainLeak     = "the text mentions a value of a question or an answer: speak of the columns alone"
+	complainWords    = "the summary has too few words of what the function returns"
+	complainUnread   = "a reader's reply to the unit tests is not the JSON object that was asked for"
+	complainUnnamed  = "the summary does not name every parameter in backquotes"
+	complainUntested = "no call of the function can be tested"
+	complainTests    = "a reader who saw this text alone called the function wrongly, or for what it does not return"
+)
+
+// Write has a writer document tools, changes the tools in place, and returns a record of each, in the order of
+// databases and derived names. It accepts a text if it has the right form, its name, path and summary are unique, it
+// tells no value of an example or an answer, and a reader passes the unit tests with it; otherwise the tool keeps the
+// derived text. The outcome depends on the replies alone, not on the number of workers. If the writer fails, the records
+// of the settled tools come with the error.
+func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, error) {
+	pages, taken := newPages(list, r)
+	for _, p := range pages {
+		r.Tests.Add(p.derived, p.Lead)
+	}
+	if err := fromCache(ctx, pages, r, taken); err != nil {
+		return records(pages), err
+	}
+	for attempt := 1; attempt <= writerAttempts; attempt++ {
+		var open []*page
+		for _, p := range pages {
+			if !p.settled {
+				open = append(open, p)
+			}
+		}
+		replies, came := make([]string, len(open)), make([]bool, len(open))
+		err := each(ctx, r.Workers, len(open), func(ctx context.Context, i int) error {
+			reply, err := r.Writer.Write(ctx, open[i].request())
+			if err != nil {
+				return fmt.Errorf("the writer %s, asked about %s: %w", r.Name, open[i].record.Tool, err)
+			}
+			replies[i], came[i] = reply, true
+			return nil
+		})
+		for i, p := range open {
+			if came[i] {
+				p.record.Attempts = attempt
+				p.judge(replies[i], taken)
+			}
+		}
+		if err == nil {
+			err = each(ctx, r.Workers, len(open), func(ctx context.Context, i int) error {
+				return open[i].test(ctx, r.Tests, nil)
+			})
+		}
+		for i, p := range open {
+			p.settled = came[i] && err == nil && (p.record.Accepted || attempt == writerAttempts)
+			if !p.record.Accepted {
+				p.forget(taken)
+			}
+		}
+		if err != nil {
+			return records(pages), err
+		}
+	}
+	for _, p := range pages {
+		if p.record.Accepted {
+			*p.Tool = *documented(p.derived, &p.record, p.Path)
+		}
+	}
+	return records(pages), nil
+}
+
+// each does n pieces of work, that many at a time.
+func each(ctx context.Context, workers, n int, work func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(workers, 1))
+	for i := range n {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "the documentation of tool %d", i)
+			return work(ctx, i)
+		})
+	}
+	return group.Wait()
+}
+
+// records lists what is settled, in order.
+func records(pages []*page) []Written {
+	var out []Written
+	for _, p := range pages {
+		if p.settled {
+			out = append(out, p.record)
+		}
+	}
+	return out
+}
+
+// page is one tool in the hands of a writer.
+type page struct {
+	function.Page
+	derived *task.Tool // as rules describe it
+	prompt  string
+	known   map[string]bool // words that the derived text says already
+	secrets []secret
+	record  Written
+	settled bool
+}
+
+// secret is a value that may not be told: its words, or its signs if it has no words.
+type secret struct {
+	words []string
+	signs string
+}
+
+// owners says to which tool a name, a path or a summary belongs.
+type owners map[string]*page
+
+// take claims the name, the path and the summary of a written text.
+func (o owners) take(p *page, w *Written) {
+	for _, key := range p.claims(w) {
+		if o[key] == nil {
+			o[key] = p
+		}
+	}
+}
+
+// claims lists what no other tool may have.
+func (p *page) claims(w *Written) []string {
+	list := []string{w.Database + "\n" + w.Style + "\n" + shape(p.derived, w.Summary)}
+	if p.Path != nil {
+		list = append(list, w.Name, p.Path(w.Name))
+	}
+	return list
+}
+
+// forget releases what a refused text claimed.
+func (p *page) forget(taken owners) {
+	for key, owner := range taken {
+		if owner == p && !slices.Contains(p.own(), key) {
+			delete(taken, key)
+		}
+	}
+}
+
+// own lists the claims of the derived text.
+func (p *page) own() []string {
+	w := Written{Database: p.derived.Database, Style: p.derived.Style, Name: p.derived.Name, Summary: p.Lead}
+	return p.claims(&w)
+}
+
+// shape is a text without case, punctuation and the names of arguments.
+func shape(t *task.Tool, text string) string {
+	for i, a := range t.Parameters.Properties {
+		text = strings.ReplaceAll(text, a.Name, fmt.Sprintf(" argument%d ", i))
+	}
+	return strings.Join(plainWords(text), " ")
+}
+
+// newPages makes the pages of tools, in the order of databases and derived names.
+func newPages(list []function.Page, r Rewrite) ([]*page, owners) {
+	taken := owners{}
+	var pages []*page
+	for _, of := range list {
+		derived := *of.Tool
+		p := &page{Page: of, derived: &derived, known: map[string]bool{}}
+		specification := specify(&derived)
+		p.prompt = p.instructions(r.Schemas[derived.Database]) + specification + "\n"
+		for _, w := range slices.Concat(plainWords(specification), signs(specification)) {
+			p.known[w] = true
+		}
+		p.hide(slices.Concat(of.Literals, r.Answers[derived.Name]))
+		p.record = Written{Key: task.Hash(0, of.Key, p.prompt), Tool: derived.Name, Database: derived.Database,
+			Style: derived.Style, Writer: r.Name, Derived: derivedOf(&derived, of.Lead)}
+		for _, key := range p.own() {
+			taken[key] = p
+		}
+		pages = append(pages, p)
+	}
+	slices.SortFunc(pages, func(a, b *page) int {
+		return cmp.Or(strings.Compare(a.derived.Database, b.derived.Database),
+			strings.Compare(a.derived.Name, b.derived.Name))
+	})
+	return pages, taken
+}
+
+// hide adds values that no text may tell.
+func (p *page) hide(values []task.Value) {
+	for _, v := range values {
+		if v == nil {
+			continue
+		}
+		text := parameter.Spell(v)
+		if words := plainWords(text); len(words) > 0 {
+			p.secrets = append(p.secrets, secret{words: words})
+		} else if text = strings.TrimSpace(text); text != "" {
+			p.secrets = append(p.secrets, secret{signs: text})
+		}
+	}
+}
+
+// fromCache settles the tools that the cache knows. A cached text that would not be accepted today is forgotten.
+func fromCache(ctx context.Context, pages []*page, r Rewrite, taken owners) error {
+	cache := map[string]Written{}
+	for _, w := range r.Cache {
+		if w.Writer == r.Name {
+			cache[w.Key] = w
+		}
+	}
+	for _, p := range pages {
+		w, found := cache[p.record.Key]
+		if !found {
+			continue
+		}
+		if !w.Accepted {
+			p.record, p.settled = w, true
+			continue
+		}
+		if p.complaint(taken, &w) != "" {
+			continue
+		}
+		fresh := p.record
+		p.record = w
+		if err := p.test(ctx, r.Tests, &w); err != nil {
+			return err
+		}
+		if p.settled = p.record.Accepted; !p.settled {
+			p.record = fresh
+			continue
+		}
+		taken.take(p, &w)
+	}
+	return nil
+}
+
+// judge accepts a reply by its form and words, or complains about it.
+func (p *page) judge(reply string, taken owners) {
+	w := &p.record
+	w.Accepted, w.Name, w.Summary, w.Parameters, w.Reader, w.Read = false, "", "", nil, "", ""
+	var text struct {
+		Name       *string           `json:"name"`
+		Summary    *string           `json:"summary"`
+		Parameters map[string]string `json:"parameters"`
+	}
+	properties := p.derived.Parameters.Properties
+	if err := task.DecodeStrict([]byte(reply), &text); err != nil || (text.Name == nil) != (p.Path == nil) ||
+		text.Summary == nil || text.Parameters == nil && len(properties) > 0 {
+		w.Complaint = complainForm
+		return
+	}
+	said := *w
+	said.Summary = *text.Summary
+	if text.Name != nil {
+		said.Name = *text.Name
+	}
+	for _, a := range properties {
+		if description, given := text.Parameters[a.Name]; given {
+			said.Parameters = append(said.Parameters, Parameter{a.Name, description})
+		}
+	}
+	w.Complaint = complainMissing
+	if len(text.Parameters) == len(said.Parameters) {
+		w.Complaint = p.complaint(taken, &said)
+	}
+	if w.Complaint == "" {
+		said.Accepted, said.Complaint = true, ""
+		*w = said
+		taken.take(p, w)
+	}
+}
+
+// derivedOf returns the derived text of a tool.
+func derivedOf(t *task.Tool, lead string) *Derived {
+	d := &Derived{Lead: lead, Description: t.Description}
+	for _, a := range t.Parameters.Properties {
+		d.Parameters = append(d.Parameters, Parameter{a.Name, a.Schema.Description})
+	}
+	return d
+}
+
+// test has a reader take the unit tests with an accepted text. before is an earlier record with a reading of the same
+// text.
+func (p *page) test(ctx context.Context, tests *Tests, before *Written) error {
+	w := &p.record
+	if !w.Accepted {
+		return nil
+	}
+	var known *string
+	if before != nil {
+		known = &before.Read
+	}
+	reader, read, complaint, err := tests.run(ctx, p.derived, w, known)
+	if err != nil {
+		return fmt.Errorf("the reader of %s: %w", w.Tool, err)
+	}
+	w.Reader, w.Read = reader, read
+	if before != nil {
+		w.Reader = before.Reader
+	}
+	if complaint != "" {
+		p.record = Written{Key: w.Key, Tool: w.Tool, Database: w.Database, Style: w.Style, Writer: w.Writer,
+			Attempts: w.Attempts, Complaint: complaint, Derived: w.Derived}
+	}
+	return nil
+}
+
+var writtenName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// complaint says what is wrong with the form and the words of a text, "" for nothing.
+func (p *page) complaint(taken owners, w *Written) string {
+	if p.Path != nil {
+		if !writtenName.MatchString(w.Name) || len(w.Name) > function.MaxNameLength || strings.HasSuffix(w.Name, "_") {
+			return complainName
+		}
+		for _, key := range []string{w.Name, p.Path(w.Name)} {
+			if other := taken[key]; other != nil && other != p {
+				return complainTaken
+			}
+		}
+	}
+	if !oneLine(w.Summary, longestSummary) || sentences(w.Summary) > mostSentences {
+		return complainSummary
+	}
+	if len(w.Parameters) != len(p.derived.Parameters.Properties) {
+		return complainMissing
+	}
+	texts := []string{strings.ReplaceAll(w.Name, "_", " "), w.Summary}
+	for i, a := range w.Parameters {
+		if a.Name != p.derived.Parameters.Properties[i].Name {
+			return complainMissing
+		}
+		if !oneLine(a.Description, longestDescription) {
+			return complainDetail
+		}
+		texts = append(texts, a.Description)
+	}
+	if p.Path == nil && slices.ContainsFunc(w.Parameters, func(a Parameter) bool {
+		return !strings.Contains(w.Summary, "`"+a.Name+"`")
+	}) {
+		return complainUnnamed
+	}
+	if slices.ContainsFunc(texts, p.leaks) {
+		return complainLeak
+	}
+	if !covers(requestOf(p.derived, p.Lead), w.Summary) {
+		return complainWords
+	}
+	if other := taken[p.claims(w)[0]]; other != nil && other != p {
+		return complainShared
+	}
+	return ""
+}
+
+// covers reports whether a text has enough content words of another.
+func covers(of, text string) bool {
+	said, shared, all := contentSet(text), 0, 0
+	for w := range contentSet(of) {
+		if all++; said[w] {
+			shared++
+		}
+	}
+	return float64(shared) >= leastCovered*float64(all)
+}
+
+func oneLine(s string, longest int) bool {
+	return strings.TrimSpace(s) != "" && len(s) <= longest && utf8.ValidString(s) &&
+		strings.IndexFunc(s, unicode.IsControl) < 0
+}
+
+// sentences counts the sentences of a text.
+func sentences(s string) int {
+	n := 1
+	for _, end := range []string{". ", "! ", "? "} {
+		n += strings.Count(strings.TrimSpace(s), end)
+	}
+	return n
+}
+
+// distinctive is the length, in runes, from which a single word of a longer value gives it away.
+const distinctive = 4
+
+// leaks reports whether a text tells a value that the derived text does not tell already: all its words in a row, or
+// one of them that is long enough to give it away.
+func (p *page) leaks(text string) bool {
+	words, marks := plainWords(text), signs(text)
+	for _, s := range p.secrets {
+		if s.signs != "" {
+			if !p.known[s.signs] && slices.Contains(marks, s.signs) {
+				return true
+			}
+			continue
+		}
+		fresh := slices.ContainsFunc(s.words, func(w string) bool { return !p.known[w] })
+		if fresh && contains(words, s.words) {
+			return true
+		}
+		for _, w := range s.words {
+			if utf8.RuneCountInString(w) >= distinctive && !p.known[w] && slices.Contains(words, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// contains reports whether words contain part, in a row.
+func contains(words, part []string) bool {
+	for i := 0; i+len(part) <= len(words); i++ {
+		if slices.Equal(words[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainWords splits a text of any language into words without case and diacritics.
+func plainWords(s string) []string {
+	var list []string
+	for _, w := range english.Words(s) {
+		list = append(list, w.Folded)
+	}
+	return list
+}
+
+// signs lists what comes between spaces, quotation marks or brackets and has no letter and no digit, such as `+`.
+func signs(s string) []string {
+	return slices.DeleteFunc(strings.FieldsFunc(s, func(c rune) bool {
+		return unicode.IsSpace(c) || strings.ContainsRune("\"'`“”‘’(),.;:", c)
+	}), func(w string) bool {
+		return strings.IndexFunc(w, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) >= 0
+	})
+}
+
+// documented returns a tool with the written text in place of the derived one.
+func documented(derived *task.Tool, w *Written, path func(name string) string) *task.Tool {
+	t := *derived
+	t.Description = strings.TrimRight(w.Summary, " .") + "." + strings.TrimPrefix(derived.Description, w.Derived.Lead)
+	schema := *derived.Parameters
+	schema.Properties = slices.Clone(schema.Properties)
+	for i, a := range w.Parameters {
+		of := *schema.Properties[i].Schema
+		of.Description = a.Description
+		schema.Properties[i].Schema = &of
+	}
+	t.Parameters = &schema
+	if path != nil {
+		t.Name, t.Path = w.Name, path(w.Name)
+	}
+	return &t
+}
