@@ -190,7 +190,7 @@ func pairsOf(a, b []Group, o Options) []Pair {
 // pairParts compares each part of the instances, and each kind of fault.
 func pairParts(a, b *Group, o Options) []Pair {
 	var pairs []Pair
-	for _, part := range []string{PartClean, PartFault, PartMirror, PartLookalike, PartControl, PartHopeless, partOther} {
+	for _, part := range append(Parts(), partOther) {
 		is := func(r *Row) bool { return cmp.Or(r.Part(), partOther) == part }
 		mine, theirs := Where(a.Rows, is), Where(b.Rows, is)
 		if mine == nil || theirs == nil {
@@ -200,7 +200,7 @@ func pairParts(a, b *Group, o Options) []Pair {
 		if part != PartFault {
 			continue
 		}
-		kind := func(r *Row) string { return r.Strike.kind() }
+		kind := func(r *Row) string { return r.Kind() }
 		kinds, byKind := Partition(mine, kind)
 		_, others := Partition(theirs, kind)
 		slices.SortFunc(kinds, compareKinds)
@@ -217,9 +217,24 @@ func pairParts(a, b *Group, o Options) []Pair {
 	return pairs
 }
 
-// pairOf compares rows of two runs.
-func pairOf(p Pair, a, b []*Row, o Options) Pair {
-	p.Unit = UnitInstance
+// Pairing is what both of two sides were tried on.
+type Pairing struct {
+	Unit         string // UnitInstance, or UnitTask where the sides share no instance
+	Units        int    // on both sides
+	OnlyA, OnlyB int    // units of one side alone
+	Tasks        []TaskPair
+}
+
+// TaskPair is the means of a task's shared units on both sides.
+type TaskPair struct {
+	Task, Cluster, Block string
+	A, B                 float64
+}
+
+// PairsOf pairs the rows of two sides by instance, or by task if they share no instance. Mean returns the value of a
+// unit, nil if it has none. Tasks are in order.
+func PairsOf(a, b []*Row, mean func([]*Row) *float64) Pairing {
+	p := Pairing{Unit: UnitInstance}
 	key := ByInstance
 	keys, mine := Partition(a, key)
 	others, theirs := Partition(b, key)
@@ -228,40 +243,49 @@ func pairOf(p Pair, a, b []*Row, o Options) Pair {
 		keys, mine = Partition(a, key)
 		others, theirs = Partition(b, key)
 	}
-	type sums struct{ a, b, n float64 }
-	byTask, first := map[string]sums{}, map[string]*Row{}
-	var tasks []string
+	at, units := map[string]int{}, []float64{}
 	for _, k := range keys {
-		rateA, rateB := RateOf(mine[k]), RateOf(theirs[k])
-		if rateA == nil || rateB == nil {
-			p.OnlyA += statistics.One(rateA != nil)
+		valueA, valueB := mean(mine[k]), mean(theirs[k])
+		if valueA == nil || valueB == nil {
+			p.OnlyA += statistics.One(valueA != nil)
 			continue
 		}
 		p.Units++
-		task := mine[k][0].Grade.Task
-		if first[task] == nil {
-			first[task] = mine[k][0]
-			tasks = append(tasks, task)
+		first := mine[k][0]
+		i, known := at[first.Grade.Task]
+		if !known {
+			i = len(p.Tasks)
+			at[first.Grade.Task] = i
+			p.Tasks = append(p.Tasks, TaskPair{Task: first.Grade.Task, Cluster: first.Cluster, Block: first.Block})
+			units = append(units, 0)
 		}
-		s := byTask[task]
-		byTask[task] = sums{a: s.a + *rateA, b: s.b + *rateB, n: s.n + 1}
+		p.Tasks[i].A, p.Tasks[i].B, units[i] = p.Tasks[i].A+*valueA, p.Tasks[i].B+*valueB, units[i]+1
 	}
 	for _, k := range others {
-		p.OnlyB += statistics.One(RateOf(theirs[k]) != nil && RateOf(mine[k]) == nil)
+		p.OnlyB += statistics.One(mean(theirs[k]) != nil && mean(mine[k]) == nil)
 	}
+	for i := range p.Tasks {
+		p.Tasks[i].A, p.Tasks[i].B = p.Tasks[i].A/units[i], p.Tasks[i].B/units[i]
+	}
+	return p
+}
+
+// pairOf compares rows of two runs.
+func pairOf(p Pair, a, b []*Row, o Options) Pair {
+	pairing := PairsOf(a, b, RateOf)
+	p.Unit, p.Units, p.OnlyA, p.OnlyB = pairing.Unit, pairing.Units, pairing.OnlyA, pairing.OnlyB
 	clusters, blocks := statistics.Clusters{}, statistics.Clusters{}
 	var sumA, sumB float64
-	for _, task := range tasks {
-		s, r := byTask[task], first[task]
-		sumA, sumB = sumA+s.a/s.n, sumB+s.b/s.n
-		if s.a != s.b {
-			p.Flipped = append(p.Flipped, Flip{task, s.a / s.n, s.b / s.n})
+	for _, t := range pairing.Tasks {
+		sumA, sumB = sumA+t.A, sumB+t.B
+		if t.A != t.B {
+			p.Flipped = append(p.Flipped, Flip{t.Task, t.A, t.B})
 		}
-		clusters.Add(r.Cluster, (s.b-s.a)/s.n, 1)
-		blocks.Add(r.Block, (s.b-s.a)/s.n, 1)
+		clusters.Add(t.Cluster, t.B-t.A, 1)
+		blocks.Add(t.Block, t.B-t.A, 1)
 	}
-	p.Tasks = len(tasks)
-	p.RateA, p.RateB = statistics.Share(sumA, len(tasks)), statistics.Share(sumB, len(tasks))
+	p.Tasks = len(pairing.Tasks)
+	p.RateA, p.RateB = statistics.Share(sumA, p.Tasks), statistics.Share(sumB, p.Tasks)
 	stream := append(p.A.ID().Stream("pair", p.Part, p.Kind), p.B.ID().Stream()...)
 	e := clusters.Estimate(-1, o.Options, stream...)
 	p.Difference, p.CI95, p.Method = e.Value, e.CI95, e.Method

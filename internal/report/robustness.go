@@ -478,12 +478,13 @@ func (b *Bench) harmlessOf(h Harmless, rows []*Row) Harmless {
 	h.Retried = CountOf(rows, func(g *grade.Grade) bool { return g.NeedlessRetries > 0 })
 	h.Switched = CountOf(rows, func(g *grade.Grade) bool { return g.NeedlessSwitches > 0 })
 	h.Declined = CountOf(rows, refused)
-	h.Alarmed = CountOf(rows, func(g *grade.Grade) bool {
-		return g.NeedlessRetries > 0 || g.NeedlessSwitches > 0 || refused(g)
-	})
+	h.Alarmed = CountOf(rows, Alarmed)
 	h.AlarmRate = statistics.Share(float64(h.Alarmed), h.Valid)
 	return h
 }
+
+// Alarmed reports a false alarm: a needless retry or switch, or a refusal of a request that can be met.
+func Alarmed(g *grade.Grade) bool { return g.NeedlessRetries > 0 || g.NeedlessSwitches > 0 || refused(g) }
 
 // refused says whether an agent gave up on a request that can be met: it declined, or judged that it cannot be met.
 func refused(g *grade.Grade) bool {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -143,6 +144,33 @@ func (r *Row) Part() string {
 		return PartFault
 	}
 }
+
+// Kind names the kinds of the faults of a row's instance, each once; "" if it has none.
+func (r *Row) Kind() string {
+	if r.Strike == nil {
+		return ""
+	}
+	return r.Strike.kind()
+}
+
+// Hazard is the hazard of the faults of a row's instance; "" if it has none.
+func (r *Row) Hazard() string {
+	if r.Strike == nil {
+		return ""
+	}
+	return r.Strike.hazard()
+}
+
+// Parts lists the parts of the instances.
+func Parts() []string {
+	return []string{PartClean, PartFault, PartMirror, PartLookalike, PartControl, PartHopeless}
+}
+
+// Hazards lists the hazards, in the order of reports.
+func Hazards() []string { return hazards }
+
+// Kinds lists the kinds of faults, in order.
+func Kinds() []string { return slices.SortedFunc(maps.Keys(faultKinds), compareKinds) }
 
 func hazardOrder(hazard string) int { return slices.Index(hazards, hazard) }
 
