@@ -187,10 +187,11 @@ const exitCodes = `Exit codes:
   0    success
   1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit,
        a spending limit that was reached, findings of an audit, a condition of --fail-on, a failed server of a
-       proxy
+       proxy, a gate that blocks
   2    bad arguments or bad input; nothing was written
   3    Seatrial itself failed
   4    a model provider failed in every episode
+  5    a gate is inconclusive: the run is too small to decide by its rules
   130  interrupted; finished work is kept`
 
 func (a *app) root() *cobra.Command {
@@ -236,7 +237,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
 		a.keygenCommand(), a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(),
-		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.exportCommand(),
+		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.gateCommand(), a.exportCommand(),
 		a.proxyCommand(), a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	a.foldHelp(root)

@@ -40,6 +40,9 @@ func (a *app) runCommand() *cobra.Command {
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Suite = args[0]
+			if err := sealRules(o); err != nil {
+				return err
+			}
 			return a.run(cmd.Context(), o, false)
 		},
 	}

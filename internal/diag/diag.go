@@ -11,12 +11,13 @@ import (
 
 // Exit codes of every command. The README and `seatrial help exit-codes` document them.
 const (
-	ExitOK          = 0   // the command did everything asked
-	ExitFailed      = 1   // the command worked and found a failure (an invalid certificate, a broken gate)
-	ExitUsage       = 2   // bad arguments or bad input: nothing was written
-	ExitInternal    = 3   // Seatrial's own failure
-	ExitProvider    = 4   // a model provider failed for every attempted episode
-	ExitInterrupted = 130 // interrupted; finished work is kept and `resume` continues
+	ExitOK           = 0   // the command did everything asked
+	ExitFailed       = 1   // the command worked and found a failure (an invalid certificate, a broken gate)
+	ExitUsage        = 2   // bad arguments or bad input: nothing was written
+	ExitInternal     = 3   // Seatrial's own failure
+	ExitProvider     = 4   // a model provider failed for every attempted episode
+	ExitInconclusive = 5   // the command worked, and the run is too small for a decision
+	ExitInterrupted  = 130 // interrupted; finished work is kept and `resume` continues
 )
 
 // Position is a place in a file. Line and Column count from 1; 0 means unknown.

@@ -484,7 +484,9 @@ func (b *Bench) harmlessOf(h Harmless, rows []*Row) Harmless {
 }
 
 // Alarmed reports a false alarm: a needless retry or switch, or a refusal of a request that can be met.
-func Alarmed(g *grade.Grade) bool { return g.NeedlessRetries > 0 || g.NeedlessSwitches > 0 || refused(g) }
+func Alarmed(g *grade.Grade) bool {
+	return g.NeedlessRetries > 0 || g.NeedlessSwitches > 0 || refused(g)
+}
 
 // refused says whether an agent gave up on a request that can be met: it declined, or judged that it cannot be met.
 func refused(g *grade.Grade) bool {

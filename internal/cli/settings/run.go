@@ -62,10 +62,12 @@ type Run struct {
 	SuiteFiles     string // FilesHidden or FilesOpen, where commands take part
 	CommandNetwork string // NetworkOff or NetworkOn, likewise
 	LeftOut        string // instances that cannot be played on a fresh world
+	GateRules      string // the rules of Gate in canonical form, sealed
 
 	// Execution settings.
 	Location      string // where the suite is now; empty where Suite says so
 	Out           string // file of the run
+	Gate          string // file of rules to seal
 	Tables        []string
 	Workers       int
 	Bare          bool   // run agents' Python without a sandbox
@@ -119,6 +121,7 @@ func New() *Run {
 	r.recorded.StringVar(&r.SuiteFiles, "suite-files", "", "")
 	r.recorded.StringVar(&r.CommandNetwork, "command-network", "", "")
 	r.recorded.StringVar(&r.LeftOut, "left-out", "", "")
+	r.recorded.StringVar(&r.GateRules, "gate-rules", "", "")
 	r.executionFlags()
 	r.providerFlags()
 	return r
@@ -208,6 +211,7 @@ func (r *Run) providerFlags() {
 // Flags adds the flags of `run`.
 func (r *Run) Flags(f *pflag.FlagSet) {
 	f.StringVar(&r.Out, "out", "", "file of the run")
+	f.StringVar(&r.Gate, "gate", "", "seal the rules of this YAML file into the run, for `seatrial gate`")
 	f.AddFlagSet(r.content)
 	f.AddFlagSet(r.execution)
 	f.AddFlagSet(r.provider)

@@ -130,6 +130,11 @@ func (r *Rule) check() (string, *diag.Error) {
 	if r.Kind != "" && !slices.Contains(report.Kinds(), r.Kind) {
 		return "kind", diag.Unknown("kind of fault", r.Kind, report.Kinds())
 	}
+	return r.checkThreshold(m)
+}
+
+// checkThreshold returns the first mistake of what a measure is compared with, and its field.
+func (r *Rule) checkThreshold(m *measure) (string, *diag.Error) {
 	if (r.Hazard != "" || r.Kind != "") && slices.Equal(m.partsOf(r), []string{report.PartClean}) {
 		return "measure", diag.Usagef("a hazard or kind is given, and clean episodes have no fault").
 			WithHint("part: %s", report.PartFault)
@@ -191,6 +196,29 @@ func Restore(text string) (*Rules, error) {
 	return r, nil
 }
 
+// Unseal returns the rules by which a run is judged, and whether the run sealed them before it began: the sealed rules,
+// which the given ones must equal, or the given ones if the run sealed none.
+func Unseal(sealed string, given *Rules) (rules *Rules, before bool, err error) {
+	if sealed == "" {
+		if given == nil {
+			return nil, false, diag.Usagef("the run has no sealed rules").WithHint("--rules FILE, or run --gate FILE")
+		}
+		return given, false, nil
+	}
+	if rules, err = Restore(sealed); err != nil {
+		return nil, false, diag.Usagef("the sealed rules of the run cannot be read: %v", err)
+	}
+	if given == nil {
+		return rules, true, nil
+	}
+	text, err := given.Text()
+	if err == nil && text != sealed {
+		err = diag.Usagef("the rules differ from those that the run sealed: %s, sealed %s", Digest(text)[:16],
+			Digest(sealed)[:16]).WithHint("leave out --rules to judge by the sealed ones")
+	}
+	return rules, true, err
+}
+
 // String says what a rule requires.
 func (r *Rule) String() string {
 	m := measureNamed(r.Measure)
@@ -207,9 +235,10 @@ func (r *Rule) String() string {
 	case r.Kind != "":
 		words = append(words, "under "+r.Kind)
 	case r.Hazard != "":
-		words = append(words, "under "+r.Hazard+" hazards")
+		words = append(words, "under "+r.Hazard)
 	case r.Part != "" || m.name == MeasureSuccess:
-		words = append(words, "on "+strings.Join(m.partsOf(r), ", ")+" episodes")
+		parts := strings.ReplaceAll(strings.Join(m.partsOf(r), ", "), report.PartFault, "faulted")
+		words = append(words, "on "+parts+" episodes")
 	}
 	switch {
 	case r.AtLeast != nil:
@@ -217,7 +246,7 @@ func (r *Rule) String() string {
 	case r.AtMost != nil:
 		words = append(words, "≤ "+m.write(*r.AtMost))
 	default:
-		words = append(words, "not worse than the baseline by "+m.writeDifference(*r.Margin))
+		words = append(words, "not worse than the baseline by "+strings.TrimPrefix(m.writeDifference(*r.Margin), "+"))
 	}
 	return strings.Join(words, " ")
 }

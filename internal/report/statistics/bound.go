@@ -82,10 +82,11 @@ const maxNeeded = 1_000_000
 // Needed returns with how many clusters like these the bound at alpha excludes a value with the given chance. It is 0
 // if the value is on the wrong side, or if that takes more than a million.
 func (b *Bound) Needed(value, alpha, chance float64) int {
-	z := distuv.UnitNormal.Quantile(chance)
+	z, q := distuv.UnitNormal.Quantile(chance), distuv.UnitNormal.Quantile(1-alpha)
 	enough := func(n int) bool {
 		scale := (b.freedom + 2) / float64(n+1) // with the added cluster on both sides
-		t := distuv.StudentsT{Nu: float64(n - 1), Sigma: 1}.Quantile(1 - alpha)
+		freedom := float64(n - 1)               // Student's quantile by its expansion (Abramowitz and Stegun 1964, 26.7.5)
+		t := q + (q*q*q+q)/(4*freedom) + (5*q*q*q*q*q+16*q*q*q+3*q)/(96*freedom*freedom)
 		centre := b.value + (b.centre-b.value)*scale
 		return float64(b.side)*(value-centre) >= (t+z)*b.spread*math.Sqrt(scale)+max(0, t*t-1)*b.skew*scale
 	}

@@ -236,7 +236,7 @@ func (t *Table) Markdown() string {
 	shown := t.present()
 	b.WriteString("## " + t.Title + "\n\n")
 	for _, h := range shown.Heads {
-		b.WriteString("| " + markdownText(h.Name) + " ")
+		b.WriteString("| " + Escape(h.Name) + " ")
 	}
 	b.WriteString("|\n")
 	for _, h := range shown.Heads {
@@ -249,12 +249,12 @@ func (t *Table) Markdown() string {
 	b.WriteString("|\n")
 	for _, row := range shown.Cells {
 		for _, c := range row {
-			b.WriteString("| " + markdownText(strings.TrimSpace(c)) + " ")
+			b.WriteString("| " + Escape(strings.TrimSpace(c)) + " ")
 		}
 		b.WriteString("|\n")
 	}
 	for _, note := range t.notes() {
-		b.WriteString("\n" + markdownText(note) + "\n")
+		b.WriteString("\n" + Escape(note) + "\n")
 	}
 	return b.String()
 }
@@ -262,4 +262,5 @@ func (t *Table) Markdown() string {
 var markdownEscapes = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "^", `\^`)
 
-func markdownText(s string) string { return markdownEscapes.Replace(s) }
+// Escape writes a text so that Markdown shows it as it is.
+func Escape(s string) string { return markdownEscapes.Replace(s) }

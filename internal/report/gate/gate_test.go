@@ -1,0 +1,185 @@
+package gate
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// sample returns the episodes of a run: each task is tried several times.
+func sample(part string, tasks, trials int) []report.Row {
+	rows := make([]report.Row, 0, tasks*trials)
+	for i := range tasks {
+		for trial := range trials {
+			row := report.Row{Role: condition.RoleClean, Grade: grade.Grade{
+				Episode: fmt.Sprintf("e%d-%d", i, trial), Instance: fmt.Sprintf("i%d", i), Task: fmt.Sprintf("t%d", i),
+				Agent: "agent", Trial: trial, Valid: true,
+			}}
+			if part != report.PartClean {
+				row.Strike = &report.Strike{Kinds: []string{"exec.timeout"}, Variant: fault.VariantFault}
+				row.Role, row.Grade.Landed = condition.RoleFault, true
+			}
+			if part == report.PartLookalike {
+				row.Role = condition.RoleLookalike
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// draw sets the outcome of each episode.
+func draw(rows []report.Row, set func(task int, g *grade.Grade)) []report.Row {
+	at := map[string]int{}
+	for i := range rows {
+		g := &rows[i].Grade
+		if _, known := at[g.Task]; !known {
+			at[g.Task] = len(at)
+		}
+		set(at[g.Task], g)
+	}
+	return rows
+}
+
+func number(v float64) *float64 { return &v }
+
+// draws makes chances of success of tasks with a mean: all the same; drawn from a beta distribution with a correlation
+// of 0.3 within a task; or 0 and 1, so that all trials of a task agree.
+var draws = map[string]func(r *rand.Rand, mean float64) float64{
+	"independent": func(_ *rand.Rand, mean float64) float64 { return mean },
+	"clustered": func(r *rand.Rand, mean float64) float64 {
+		const size = 1/0.3 - 1
+		x, y := gamma(r, mean*size), gamma(r, (1-mean)*size)
+		return x / (x + y)
+	},
+	"alike": func(r *rand.Rand, mean float64) float64 { return yes(r.Float64() < mean) },
+}
+
+// gamma draws from a gamma distribution as a product of uniforms to powers (Jöhnk 1964 for shapes below 1, sums of
+// exponentials for the whole part).
+func gamma(r *rand.Rand, shape float64) float64 {
+	sum := 0.0
+	for ; shape >= 1; shape-- {
+		sum += r.ExpFloat64()
+	}
+	for shape > 1e-9 {
+		x, y := math.Pow(r.Float64(), 1/shape), math.Pow(r.Float64(), 1/(1-shape))
+		if x+y <= 1 {
+			return sum + r.ExpFloat64()*x/(x+y)
+		}
+	}
+	return sum
+}
+
+// TestErrorRates simulates 2,000 runs a rule and a way of drawing them, with the true value exactly at the threshold,
+// where errors are most frequent. Such a rule is met, so a BLOCK is wrong; and a value that is lower by nothing
+// measurable breaks it, so a PASS is wrong as well.
+func TestErrorRates(t *testing.T) {
+	const runs, tasks = 2000, 40
+	type drawing func(r *rand.Rand, how string) func(task int, g *grade.Grade)
+	share := func(at float64, set func(*grade.Grade, bool)) drawing {
+		return func(r *rand.Rand, how string) func(int, *grade.Grade) {
+			chances := make([]float64, tasks)
+			for i := range chances {
+				chances[i] = draws[how](r, at)
+			}
+			return func(i int, g *grade.Grade) { set(g, r.Float64() < chances[i]) }
+		}
+	}
+	success := func(g *grade.Grade, happens bool) { g.Success = happens }
+	amount := func(r *rand.Rand, how string) func(int, *grade.Grade) { // lognormal with a mean of 1
+		levels := make([]float64, tasks)
+		for i := range levels {
+			levels[i] = math.Exp(0.5*r.NormFloat64() - 0.125)
+		}
+		return func(i int, g *grade.Grade) {
+			g.CostUSD = math.Exp(0.5*r.NormFloat64() - 0.125)
+			if how != "independent" {
+				g.CostUSD *= levels[i]
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, part     string
+		rule           Rule
+		draw, baseline drawing
+	}{
+		{"success", report.PartClean, Rule{Measure: MeasureSuccess, AtLeast: number(0.8)}, share(0.8, success), nil},
+		{"recovery by hazard", report.PartFault,
+			Rule{Measure: MeasureRecovery, Hazard: fault.HazardExecution, AtLeast: number(0.5)}, share(0.5, success), nil},
+		{"false alarms", report.PartLookalike, Rule{Measure: MeasureFalseAlarms, AtMost: number(0.1)},
+			share(0.1, func(g *grade.Grade, happens bool) { g.NeedlessRetries = int(yes(happens)) }), nil},
+		{"runaway", report.PartClean, Rule{Measure: MeasureRunaway, Turns: 9, AtMost: number(0.05)},
+			share(0.05, func(g *grade.Grade, happens bool) { g.Turns = 5 + int(9*yes(happens)) }), nil},
+		{"non-inferiority", report.PartClean, Rule{Measure: MeasureSuccess, Margin: number(0.1)}, share(0.7, success),
+			share(0.8, success)},
+		{"cost", report.PartClean, Rule{Measure: MeasureCost, AtMost: number(1)}, amount, nil},
+	} {
+		for how, trials := range map[string]int{"independent": 1, "clustered": 2, "alike": 2} {
+			t.Run(c.name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				rules := &Rules{Alpha: 0.05, Beta: 0.05, Cluster: report.ClusterTask, Rules: []Rule{c.rule}}
+				source := task.Draw(1, c.name, how)
+				mine := sample(c.part, tasks, trials)
+				var base []report.Row
+				if c.baseline != nil {
+					base = sample(c.part, tasks, trials)
+				}
+				counts := map[string]int{}
+				for range runs {
+					draw(mine, c.draw(source, how))
+					if base != nil {
+						draw(base, c.baseline(source, how))
+					}
+					v, err := Judge(rules, mine, base)
+					if err != nil {
+						t.Fatal(err)
+					}
+					counts[v.Decision]++
+				}
+				blocked, passed := float64(counts[Block])/runs, float64(counts[Pass])/runs
+				t.Logf("wrong BLOCK %.4f, wrong PASS %.4f", blocked, passed)
+				if blocked > rules.Alpha || passed > rules.Beta {
+					t.Errorf("wrong BLOCK %v, wrong PASS %v", blocked, passed)
+				}
+			})
+		}
+	}
+}
+
+// TestJUnit reads the XML back.
+func TestJUnit(t *testing.T) {
+	rules := &Rules{Alpha: 0.05, Beta: 0.05, Cluster: report.ClusterTask, Rules: []Rule{
+		{Measure: MeasureSuccess, AtLeast: number(0.5)}, {Measure: MeasureSuccess, AtLeast: number(0.99)},
+		{Measure: MeasureTurns, AtMost: number(3)},
+	}}
+	v, err := Judge(rules, draw(sample(report.PartClean, 30, 1), func(_ int, g *grade.Grade) {
+		g.Success, g.Turns, g.Agent = true, 5, "a<\x1b]"
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := v.JUnit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read junitSuites
+	if err := xml.Unmarshal([]byte(text), &read); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if read.Tests != 3 || read.Failures != 1 || read.Errors != 1 || read.Suite.Cases[0].Failure != nil {
+		t.Errorf("JUnit counts %d tests, %d failures, %d errors:\n%s", read.Tests, read.Failures, read.Errors, text)
+	}
+	if strings.Contains(v.Markdown()+v.Annotations()+text, "\x1b") {
+		t.Error("a control character reaches the output")
+	}
+}
