@@ -98,6 +98,7 @@ var layout = []string{
 	"serve/proxy",
 	"cli/settings",
 	"cli/participants",
+	"cli/decide",
 	"cli",
 }
 

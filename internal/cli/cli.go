@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -237,10 +238,15 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
 		a.keygenCommand(), a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(),
-		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.gateCommand(), a.exportCommand(),
+		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.exportCommand(),
 		a.proxyCommand(), a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	a.foldHelp(root)
+	host := &decide.Host{
+		Out: a.Out, Getenv: a.Getenv, Width: a.width, JSON: func() bool { return a.asJSON }, Open: a.openRows,
+		One: oneArgument, Some: someArguments,
+	}
+	root.AddCommand(host.Commands()...)
 	return root
 }
 

@@ -51,6 +51,20 @@ func (a *app) warnUnfinished(r *runs.Run, rows []report.Row) {
 	}
 }
 
+// openRows opens a run and grades its episodes.
+func (a *app) openRows(ctx context.Context, path, dir string) (*runs.Run, []report.Row, error) {
+	run, err := runs.Open(ctx, path, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := run.Rows(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, run.Close())
+	}
+	a.warnUnfinished(run, rows)
+	return run, rows, nil
+}
+
 // summary prints the report of one run.
 func (a *app) summary(ctx context.Context, run *runs.Run) error {
 	rows, err := run.Rows(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -40,7 +41,7 @@ func (a *app) runCommand() *cobra.Command {
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Suite = args[0]
-			if err := sealRules(o); err != nil {
+			if err := decide.Seal(o); err != nil {
 				return err
 			}
 			return a.run(cmd.Context(), o, false)

@@ -1,4 +1,4 @@
-package cli
+package decide
 
 import (
 	"context"
@@ -12,10 +12,9 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/gate"
-	"github.com/seatrial/seatrial/internal/report/runs"
 )
 
-func (a *app) gateCommand() *cobra.Command {
+func (h *Host) gateCommand() *cobra.Command {
 	var suiteDir, baseline, rules, junit, markdown string
 	cmd := &cobra.Command{
 		Use:   "gate RUN",
@@ -25,13 +24,13 @@ func (a *app) gateCommand() *cobra.Command {
 			"Measures: " + strings.Join(gate.Measures(), ", ") + ".\nParts: " + strings.Join(report.Parts(), ", ") +
 			".\nHazards: " + strings.Join(report.Hazards(), ", ") + ".\n\n" +
 			"In a workflow of GitHub, the verdict is also written as a step summary and as annotations.",
-		Args: oneArgument("RUN"),
+		Args: h.One("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := a.judgeRules(cmd.Context(), args[0], suiteDir, rules, baseline)
+			v, err := h.judgeRules(cmd.Context(), args[0], suiteDir, rules, baseline)
 			if err != nil {
 				return err
 			}
-			return a.printGate(v, junit, markdown)
+			return h.printGate(v, junit, markdown)
 		},
 	}
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
@@ -42,8 +41,8 @@ func (a *app) gateCommand() *cobra.Command {
 	return cmd
 }
 
-// sealRules reads the rules of --gate into the settings of a run.
-func sealRules(o *settings.Run) error {
+// Seal reads the rules of --gate into the settings of a run.
+func Seal(o *settings.Run) error {
 	if o.Gate == "" {
 		return nil
 	}
@@ -62,8 +61,8 @@ func readRules(path string) (*gate.Rules, error) {
 	return gate.Parse(path, data)
 }
 
-func (a *app) judgeRules(ctx context.Context, path, dir, file, baseline string) (v *gate.Verdict, err error) {
-	run, rows, err := a.openRows(ctx, path, dir)
+func (h *Host) judgeRules(ctx context.Context, path, dir, file, baseline string) (v *gate.Verdict, err error) {
+	run, rows, err := h.Open(ctx, path, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func (a *app) judgeRules(ctx context.Context, path, dir, file, baseline string) 
 	}
 	var base []report.Row
 	if baseline != "" {
-		other, list, err := a.openRows(ctx, baseline, "")
+		other, list, err := h.Open(ctx, baseline, "")
 		if err != nil {
 			return nil, err
 		}
@@ -95,36 +94,22 @@ func (a *app) judgeRules(ctx context.Context, path, dir, file, baseline string) 
 	return v, err
 }
 
-// openRows opens a run and grades its episodes.
-func (a *app) openRows(ctx context.Context, path, dir string) (*runs.Run, []report.Row, error) {
-	run, err := runs.Open(ctx, path, dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := run.Rows(ctx)
-	if err != nil {
-		return nil, nil, errors.Join(err, run.Close())
-	}
-	a.warnUnfinished(run, rows)
-	return run, rows, nil
-}
-
-func (a *app) printGate(v *gate.Verdict, junit, markdown string) error {
+func (h *Host) printGate(v *gate.Verdict, junit, markdown string) error {
 	text, err := v.JUnit()
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(writeText(junit, text, os.O_TRUNC), writeText(markdown, v.Markdown(), os.O_TRUNC),
-		writeText(a.Getenv("GITHUB_STEP_SUMMARY"), v.Markdown(), os.O_APPEND)); err != nil {
+		writeText(h.Getenv("GITHUB_STEP_SUMMARY"), v.Markdown(), os.O_APPEND)); err != nil {
 		return err
 	}
-	if a.Getenv("GITHUB_ACTIONS") == "true" {
-		a.printf("%s", v.Annotations())
+	if h.Getenv("GITHUB_ACTIONS") == "true" {
+		h.printf("%s", v.Annotations())
 	}
-	if a.asJSON {
-		err = a.printJSON(v)
+	if h.JSON() {
+		err = h.printJSON(v)
 	} else {
-		a.printf("%s", v.Text(a.width()))
+		h.printf("%s", v.Text(h.Width()))
 	}
 	code := map[string]int{gate.Block: diag.ExitFailed, gate.Inconclusive: diag.ExitInconclusive}[v.Decision]
 	if err == nil && code != diag.ExitOK {
