@@ -50,6 +50,9 @@ const KeeperArgument = "keep-agent"
 // last is how long to wait for output after every process that could write it is dead.
 const last = 5 * time.Second
 
+// dying is how long the processes of a program may take to die: one that waits for a device does not.
+const dying = 30 * time.Second
+
 // NotStartedError reports that a program could not be started.
 type NotStartedError struct {
 	Path string
@@ -77,6 +80,7 @@ func Run(ctx context.Context, s *Start) (*Outcome, error) {
 	ended := s.Ended
 	var grace <-chan time.Time
 	interrupted := ctx.Done()
+	var lost <-chan time.Time
 	for {
 		select {
 		case err := <-done:
@@ -90,9 +94,16 @@ func Run(ctx context.Context, s *Start) (*Outcome, error) {
 			continue
 		case <-grace:
 			grace = nil
+		case <-lost:
+			return nil, fmt.Errorf("the command cannot be killed: a process of it lives after %s", dying)
 		}
 		out.Killed = true
 		p.kill()
+		if lost == nil {
+			timer := time.NewTimer(dying)
+			defer timer.Stop()
+			lost = timer.C
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ type Notebook struct {
 type running struct {
 	code     string
 	requests chan codeRequest
-	replies  chan codeReply
+	replies  chan codeReply // with room for one: a call whose context ended takes none
 	ended    chan codeEnd
 	cancel   context.CancelFunc
 }
@@ -131,7 +131,7 @@ func (c *Notebook) Start(ctx context.Context, code string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	b := &running{
-		code: code, requests: make(chan codeRequest), replies: make(chan codeReply), ended: make(chan codeEnd, 1),
+		code: code, requests: make(chan codeRequest), replies: make(chan codeReply, 1), ended: make(chan codeEnd, 1),
 		cancel: cancel,
 	}
 	c.Block, c.calls, c.Notices, c.Seen = b, 0, nil, nil

@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -24,4 +25,22 @@ func TestTablesByLabel(t *testing.T) {
 			t.Errorf("%s became %s (%v)", given, got, err)
 		}
 	}
+}
+
+// TestAReplyToAnInterruptedCallDoesNotWait resumes code whose call was interrupted while the agent had its action.
+func TestAReplyToAnInterruptedCallDoesNotWait(t *testing.T) {
+	c := New(agenttest.Echo{}, python.Limits{}, &task.View{})
+	c.Block = &running{requests: make(chan codeRequest), replies: make(chan codeReply, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() {
+		_, err := c.serve(ctx, codeAnswer, json.RawMessage(`{"answer":1}`))
+		served <- err
+	}()
+	<-c.Block.requests
+	cancel()
+	if err := <-served; err == nil {
+		t.Error("an interrupted call has a result")
+	}
+	c.Resume(&task.Observation{}) // it would wait for ever
 }

@@ -30,6 +30,9 @@ type process interface {
 	end() (reason string)
 }
 
+// startTime bounds how long an interpreter may take to begin, and to answer what it answers at once. Tests shorten it.
+var startTime = 30 * time.Second
+
 // grace is how long interrupted code may take to stop before it is killed.
 const grace = time.Second
 
@@ -62,10 +65,12 @@ func newBridge(ctx context.Context, setup *Setup, start func(ctx context.Context
 	return b, nil
 }
 
-// begin starts a process. If it ends before it is ready, something killed it, and begin starts another.
+// begin starts a process. If it ends before it is ready, something killed it, and begin starts another. One that says
+// nothing in time may be lost in a parent that no longer answers.
 func (b *bridge) begin(ctx context.Context) error {
 	var err error
-	for range 20 {
+	silent := 0
+	for range attempts {
 		var p process
 		if p, err = b.start(ctx); err != nil {
 			return err
@@ -73,6 +78,15 @@ func (b *bridge) begin(ctx context.Context) error {
 		b.p, b.in, b.sent = p, bufio.NewReader(p), map[string]bool{}
 		if err = b.greet(ctx); err == nil {
 			return nil
+		}
+		if p, ok := p.(orphan); ok && errors.Is(err, errSilent) {
+			p.disown()
+		}
+		if errors.Is(err, errSilent) {
+			if silent++; silent > 1 {
+				b.lose()
+				return fmt.Errorf("a session of Python does not begin: after %s %w", startTime, err)
+			}
 		}
 		reason := b.lose()
 		if ctx.Err() != nil {
@@ -83,10 +97,19 @@ func (b *bridge) begin(ctx context.Context) error {
 	return err
 }
 
+// attempts is how often a process is started: something else may kill them at once.
+const attempts = 20
+
 // greet sends a process its limits and waits until it is ready.
-func (b *bridge) greet(ctx context.Context) error {
+func (b *bridge) greet(ctx context.Context) (err error) {
 	stop := context.AfterFunc(ctx, b.p.kill)
 	defer stop()
+	silence := time.AfterFunc(startTime, b.p.kill)
+	defer func() {
+		if !silence.Stop() && err != nil {
+			err = errSilent
+		}
+	}()
 	l := &b.setup.Limits
 	hello, err := json.Marshal(map[string]int{"output": l.Output, "value": l.Value})
 	if err != nil {
@@ -100,6 +123,15 @@ func (b *bridge) greet(ctx context.Context) error {
 		err = errTampered
 	}
 	return err
+}
+
+// errSilent means that a process did not begin in time.
+var errSilent = errors.New("it says nothing")
+
+// orphan is a process whose parent can fail it.
+type orphan interface {
+	// disown ends the parent, so that the next process gets another.
+	disown()
 }
 
 // lose drops the process, and returns the reason if it ended by itself.

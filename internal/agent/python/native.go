@@ -172,6 +172,7 @@ func probePython(ctx context.Context, path string) (python, error) {
 	cmd := exec.CommandContext(ctx, path, "-I", "-S", "-c", probe)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
+	cmd.WaitDelay = time.Second // a wrapper may leave children that have its output
 	text, err := cmd.Output()
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(lines) == 3 {
@@ -339,6 +340,9 @@ func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *
 	if err != nil {
 		return fail(err)
 	}
+	if err := ours.SetDeadline(time.Now().Add(startTime)); err != nil {
+		return fail(err)
+	}
 	for _, packet := range [][]byte{[]byte(forkServerSource), config} {
 		if _, err := ours.Write(packet); err != nil {
 			return fail(err)
@@ -355,6 +359,9 @@ func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *
 	}
 	if ready.Failed != "" {
 		return fail(errors.New(ready.Failed))
+	}
+	if err := ours.SetDeadline(time.Time{}); err != nil {
+		return fail(err)
 	}
 	go s.listen()
 	return s, &ready, nil
@@ -457,11 +464,33 @@ func (s *forkServer) gone() bool {
 	}
 }
 
-// stop ends the server and its sessions, and waits for them.
+// stop ends the server and its sessions, and waits for them, but not for ever: the kernel may not let go of one.
 func (s *forkServer) stop() {
 	s.kill()
 	_ = s.control.Close()
-	<-s.over
+	select {
+	case <-s.over:
+	case <-time.After(startTime):
+	}
+}
+
+// send sends a packet. A server that takes none in time is ended.
+func (s *forkServer) send(packet []byte, rights ...int) error {
+	err := s.control.SetWriteDeadline(time.Now().Add(startTime))
+	if err == nil {
+		_, _, err = s.control.WriteMsgUnix(packet, unix.UnixRights(rights...), nil)
+	}
+	if err != nil {
+		s.drop()
+	}
+	return err
+}
+
+// drop ends the server without waiting for its process.
+func (s *forkServer) drop() {
+	s.kill()
+	_ = s.control.Close()
+	<-s.ended
 }
 
 // order is a packet to the fork server.
@@ -500,13 +529,10 @@ func (s *forkServer) fork(l *Limits) (*nativeProcess, error) {
 	seconds := int64((l.SessionTime + l.BlockCPU) / time.Second)
 	packet, err := json.Marshal(order{Do: "fork", ID: number, Memory: l.Memory, CPU: seconds + 2})
 	if err == nil {
-		_, _, err = s.control.WriteMsgUnix(packet, unix.UnixRights(int(theirs.Fd()), int(null.Fd())), nil)
+		err = s.send(packet, int(theirs.Fd()), int(null.Fd()))
 	}
 	if err != nil {
 		_ = ours.Close()
-		if errors.Is(err, unix.EPIPE) || errors.Is(err, net.ErrClosed) || errors.Is(err, unix.ECONNRESET) {
-			<-s.ended
-		}
 		return nil, err
 	}
 	return &nativeProcess{UnixConn: ours, server: s, number: number, limits: l}, nil
@@ -630,23 +656,23 @@ func (p *nativeProcess) end() string {
 	}
 	packet, err := json.Marshal(order{Do: "end", ID: p.number, Force: killed})
 	if err == nil {
-		_, err = p.server.control.Write(packet)
+		err = p.server.send(packet)
 	}
-	if killed {
-		return ReasonKilled
-	}
-	if err != nil { // the server is ending or gone: do not ask it for the next session
-		p.server.kill()
-		<-p.server.ended
+	if killed || err != nil {
 		return ReasonKilled
 	}
 	select {
 	case e := <-answer:
 		return e.reason(p.limits)
 	case <-p.server.ended:
-		return ReasonKilled
+	case <-time.After(startTime):
+		p.disown()
 	}
+	return ReasonKilled
 }
+
+// disown implements [orphan].
+func (p *nativeProcess) disown() { p.server.drop() }
 
 // reason returns why a session ended by itself.
 func (e *ending) reason(l *Limits) string {

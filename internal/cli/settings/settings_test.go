@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -157,5 +158,29 @@ func TestRecordsContainNoCredentials(t *testing.T) {
 	}
 	if got := Text(record, "base_url"); got != "http://127.0.0.1:9/v1" || r.BaseURL != address {
 		t.Errorf("recorded as %q, and used as %q", got, r.BaseURL)
+	}
+}
+
+// TestSessionsFitIntoWhatAllMayUse divides what all sessions of code may use by what one may use.
+func TestSessionsFitIntoWhatAllMayUse(t *testing.T) {
+	for given, want := range map[string]int{
+		"memory=512MiB,total-memory=1GiB": 2, "total-memory=1GiB": 4, "total-memory=100GiB,memory=64MiB,sessions=3": 3,
+		"memory=512MiB,total-memory=511MiB": 0,
+	} {
+		var c CodeLimits
+		if err := c.Set(given); err != nil {
+			t.Fatal(err)
+		}
+		each, err := c.Python()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Sessions(each); n != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: %d sessions, want %d; %v", given, n, want, err)
+		}
+	}
+	var usual CodeLimits
+	if n, err := usual.Sessions(python.Limits{}); err != nil || n < 1 || n > 1000 {
+		t.Errorf("%d sessions where nothing is given: %v", n, err)
 	}
 }

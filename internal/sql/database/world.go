@@ -136,6 +136,19 @@ func newWorld(options Options) *World {
 
 // take returns a connection to one goroutine, and waits for one where all are in use.
 func (w *World) take(ctx context.Context) (*connection, error) {
+	c, err := w.await(ctx)
+	if err != nil || c != nil {
+		return c, err
+	}
+	if c, err = w.open(); err != nil {
+		w.give(nil) // whoever waits may try
+		return nil, err
+	}
+	return c, nil
+}
+
+// await returns a connection that is not in use, or nil with the right to open one.
+func (w *World) await(ctx context.Context) (*connection, error) {
 	select {
 	case c := <-w.pool:
 		return c, nil
@@ -149,13 +162,7 @@ func (w *World) take(ctx context.Context) (*connection, error) {
 	if w.open != nil && w.opened < w.options.Conns {
 		w.opened++
 		w.mu.Unlock()
-		c, err := w.open()
-		if err != nil {
-			w.mu.Lock()
-			w.opened--
-			w.mu.Unlock()
-		}
-		return c, err
+		return nil, nil
 	}
 	w.mu.Unlock()
 	select {
@@ -168,6 +175,7 @@ func (w *World) take(ctx context.Context) (*connection, error) {
 	}
 }
 
+// give returns a connection, or with nil the right to open one.
 func (w *World) give(c *connection) {
 	w.mu.Lock()
 	closed := w.closed
@@ -175,7 +183,7 @@ func (w *World) give(c *connection) {
 		w.pool <- c // has room for every connection
 	}
 	w.mu.Unlock()
-	if closed {
+	if closed && c != nil {
 		c.close()
 	}
 }
@@ -192,7 +200,9 @@ func (w *World) Close() error {
 	for {
 		select {
 		case c := <-w.pool:
-			c.close()
+			if c != nil {
+				c.close()
+			}
 		default:
 			return nil
 		}

@@ -523,3 +523,35 @@ func BenchmarkShuffled(b *testing.B) {
 		_ = c.Close()
 	}
 }
+
+// TestAFailedOpeningFreesItsPlace has a statement wait for the only connection while another fails to open it: the one
+// that waits tries in its place.
+func TestAFailedOpeningFreesItsPlace(t *testing.T) {
+	w := newWorld(Options{Conns: 1})
+	opening, fail := make(chan struct{}), make(chan struct{})
+	failure := errors.New("too many open files")
+	w.open = func() (*connection, error) {
+		opening <- struct{}{}
+		<-fail
+		return nil, failure
+	}
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := w.take(context.Background())
+			ended <- err
+		}()
+	}
+	for range 2 {
+		<-opening
+		fail <- struct{}{}
+		select {
+		case err := <-ended:
+			if !errors.Is(err, failure) {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("a statement waits for a connection that does not exist")
+		}
+	}
+}
