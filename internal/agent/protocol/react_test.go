@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,10 @@ func checkReact(t testing.TB, text string, d *decision) {
 			kept.WriteString("\n" + agenttest.Flatten(decoded))
 		}
 	}
+	// An answer in a fence leaves the language of the fence out.
+	for _, m := range fenceLanguage.FindAllStringSubmatch(text, -1) {
+		kept.WriteString("\n" + m[1])
+	}
 	for _, u := range d.unparsed {
 		if !slices.Contains(reply.Reasons(), u.Reason) {
 			t.Errorf("%q is not in the closed list of reasons", u.Reason)
@@ -89,9 +94,12 @@ func checkReact(t testing.TB, text string, d *decision) {
 	}
 }
 
+var fenceLanguage = regexp.MustCompile("```[ \t]*([\\w+-]+)[ \t]*\r?\n")
+
 var reactWords = map[string]bool{
 	"thought": true, "action": true, "input": true, "observation": true, "final": true, "answer": true, "decline": true,
-	"submit": true, "reason": true,
+	"submit": true, "reason": true, "finish": true, "boxed": true, "text": true,
+	"actioninput": true, "toolinput": true, "finalanswer": true,
 }
 
 // TestReactGoldens reads replies in the loop. `tools` sets the toolkit, `react` reads its input (cut: the reply was

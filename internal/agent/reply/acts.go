@@ -2,6 +2,8 @@ package reply
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
@@ -111,15 +113,70 @@ func ReasonIn(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
+// taggedAnswer matches a text that is entirely in the tag of an answer. Its end may be missing: a reading drops tokens
+// that end a turn.
+var taggedAnswer = regexp.MustCompile(`(?is)^<(?:final_?)?(?:answer|result|response)>(.+?)(?:</\w+>)?$`)
+
+// mathMarks are what may surround a formula in LaTeX.
+var mathMarks = [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
+
+// boxedAnswer returns the content of a text that is entirely a LaTeX box: \boxed{42}, $\boxed{\text{Bergen}}$.
+func boxedAnswer(text string) (string, bool) {
+	text = strings.TrimSuffix(text, ".")
+	for _, m := range mathMarks {
+		if inside, ok := strings.CutPrefix(text, m[0]); ok {
+			if inside, ok = strings.CutSuffix(inside, m[1]); ok {
+				text = strings.TrimSpace(inside)
+				break
+			}
+		}
+	}
+	inside, ok := inCommand(text, "boxed", "fbox")
+	if !ok {
+		return "", false
+	}
+	if plain, ok := inCommand(inside, "text", "textbf", "mathrm", "mathbf"); ok {
+		inside = plain
+	}
+	return inside, strings.TrimSpace(inside) != ""
+}
+
+// inCommand returns the argument of a text that is entirely one of the LaTeX commands named, with balanced braces.
+func inCommand(text string, names ...string) (string, bool) {
+	name, rest, ok := strings.Cut(strings.TrimSpace(text), "{")
+	inside, closed := strings.CutSuffix(rest, "}")
+	if !ok || !closed || !strings.HasPrefix(name, `\`) || !slices.Contains(names, strings.TrimSpace(name[1:])) {
+		return "", false
+	}
+	depth := 0
+	for _, c := range inside {
+		switch c {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth < 0 {
+				return "", false
+			}
+		}
+	}
+	return inside, depth == 0
+}
+
 // FinalAnswer reads the text of an answer. Text that is entirely JSON (or JSON as Python prints it), fenced or not, is
-// parsed; any other text becomes a JSON string. Surrounding backticks are ignored.
+// parsed; any other text becomes a JSON string. Surrounding backticks, tags of an answer and LaTeX boxes are ignored.
 func FinalAnswer(text string) json.RawMessage {
 	text = strings.TrimSpace(text)
 	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
-		inside := strings.TrimSpace(text[m[6]:m[7]])
-		if inside != "" && foreignLanguage(fenceLanguage(text, m)) == "" {
+		inside, language := strings.TrimSpace(text[m[6]:m[7]]), fenceLanguage(text, m)
+		if inside != "" && (language == "" || callLanguages[language] || contentLanguages[language]) {
 			return FinalAnswer(inside)
 		}
+	}
+	if m := taggedAnswer.FindStringSubmatch(text); m != nil {
+		return FinalAnswer(m[1])
+	}
+	if inside, ok := boxedAnswer(text); ok {
+		return FinalAnswer(inside)
 	}
 	if bare := strings.Trim(text, "`"); bare != "" && !strings.Contains(bare, "`") {
 		text = strings.TrimSpace(bare)

@@ -28,6 +28,16 @@ var callLanguages = map[string]bool{
 	"tool_code": true, "xml": true,
 }
 
+// contentLanguages are other languages of fences around an answer. A first line that is no known language may be a part
+// of the answer.
+var contentLanguages = map[string]bool{
+	"text": true, "txt": true, "plaintext": true, "plain": true, "markdown": true, "md": true, "csv": true, "tsv": true,
+	"yaml": true, "yml": true, "toml": true, "ini": true, "html": true, "latex": true, "tex": true, "sql": true,
+	"js": true, "javascript": true, "ts": true, "typescript": true, "bash": true, "sh": true, "shell": true, "zsh": true,
+	"console": true, "go": true, "java": true, "ruby": true, "rust": true, "cpp": true, "output": true, "answer": true,
+	"result": true, "ipython": true, "python3": true, "geojson": true, "ndjson": true,
+}
+
 // fenceLanguage returns the language of a match of [fence], in lower case.
 func fenceLanguage(text string, m []int) string {
 	return strings.ToLower(submatch(text, m, 1) + submatch(text, m, 2))

@@ -23,7 +23,7 @@ type section struct {
 // reactTag matches a tag at the start of a line, also in bold or as a heading.
 var reactTag = regexp.MustCompile(
 	`(?im)^[ \t>*_#-]*(?:step[ ]\d+[.: -]+)?(thought|action[ _]input|action|observation|final[ _]answer|decline|思考|行动输入|` +
-		`动作输入|行动|动作|观察|最终答案)[ \t]*\d*[ \t]*[*_]*[ \t]*(?:[:：][*_]*|$)`)
+		`动作输入|行动|动作|观察|最终答案)(?:[ \t]*[#(\[]?\d+[)\]]?)?[ \t]*[*_]*[ \t]*(?:[:：][*_]*|$)`)
 
 // reactTags maps the names that models use to the protocol's tags.
 var reactTags = map[string]string{
@@ -32,7 +32,7 @@ var reactTags = map[string]string{
 }
 
 // xmlTag matches a tag of the loop written as an XML tag.
-var xmlTag = regexp.MustCompile(`(?i)<(/?)(action_input|action|tool_input|tool|observation|final_answer|decline)>`)
+var xmlTag = regexp.MustCompile(`(?i)<(/?)(thought|action_?input|action|tool_?input|tool|observation|final_?answer|decline)>`)
 
 // fromXML rewrites XML tags as lines, in a reply without line tags.
 func fromXML(text string) string {
@@ -44,7 +44,7 @@ func fromXML(text string) string {
 		if m[1] != "" {
 			return "\n"
 		}
-		return "\n" + strings.NewReplacer("tool_input", "Action Input", "tool", "Action", "_", " ").Replace(
+		return "\n" + strings.NewReplacer("tool", "action", "_", "", "input", " input", "answer", " answer").Replace(
 			strings.ToLower(m[2])) + ": "
 	})
 }
@@ -210,6 +210,18 @@ var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*
 // act reads an action and its input. An action may also be a whole call in any form that [Reader] accepts.
 func (s *ReactStep) act(action, input string, given bool) {
 	action = strings.TrimSpace(strings.Trim(action, "* \t"))
+	if !s.reader.tools.known("finish") && !s.reader.tools.known("Finish") {
+		if m := finishCall.FindStringSubmatch(action); m != nil && !given {
+			s.answer(strings.TrimSpace(m[1] + m[2]))
+			return
+		}
+		if strings.EqualFold(strings.Trim(action, "`\"'[]*. "), "finish") {
+			action = ActAnswer
+		}
+	}
+	if s.finalObject(action) {
+		return
+	}
 	switch strings.ToLower(strings.Trim(action, "`\"'[]*. ")) {
 	case "", "none", "n/a", "no action":
 		s.leave(ReasonNoTool, strings.TrimSpace("Action: "+action+"\n"+input))
@@ -242,6 +254,12 @@ func (s *ReactStep) act(action, input string, given bool) {
 		s.call(s.reader.tools.resolve(name), input)
 		return
 	}
+	if m := objectCall.FindStringSubmatch(action); m != nil && !given {
+		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) && isWholeValue(m[2]) {
+			s.call(name, m[2])
+			return
+		}
+	}
 	if m := bracketCall.FindStringSubmatch(action); m != nil && !given {
 		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) {
 			if one, ok := s.reader.tools.onlyArgument(name, m[2]); ok {
@@ -259,8 +277,35 @@ func (s *ReactStep) act(action, input string, given bool) {
 	}
 }
 
-// bracketCall matches an action with its argument in brackets: Search[Bergen]. spacedCall allows a space before them.
+// finalObject reads an action that is an object with a final answer, as LangChain's structured chat asks for:
+// {"action": "Final Answer", "action_input": "42"}.
+func (s *ReactStep) finalObject(action string) bool {
+	if m := fenceAround(action); m != nil {
+		action = action[m[6]:m[7]]
+	}
+	var object struct {
+		Action string          `json:"action"`
+		Input  json.RawMessage `json:"action_input"`
+	}
+	if json.Unmarshal([]byte(action), &object) != nil || len(object.Input) == 0 ||
+		!strings.EqualFold(strings.ReplaceAll(object.Action, "_", " "), "final answer") {
+		return false
+	}
+	var text string
+	if json.Unmarshal(object.Input, &text) == nil {
+		s.answer(text)
+	} else {
+		s.Action = &task.Action{Kind: task.ActionAnswer, Answer: object.Input}
+	}
+	return true
+}
+
+// bracketCall matches an action with its argument in brackets: Search[Bergen]. objectCall matches one with all its
+// arguments as an object in brackets: search[{"city": "Bergen"}]. finishCall is the last act of the prompts of the first
+// ReAct agents: Finish[42]. spacedCall allows a space before the brackets.
 var (
+	objectCall  = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_.-]*)[ \t]*[\[(]\s*(\{.*\})\s*[\])]$`)
+	finishCall  = regexp.MustCompile(`(?is)^finish[ \t]*(?:\[(.*)\]|\((.*)\))\.?$`)
 	bracketCall = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_.-]*)\[(.*)\]$`)
 	spacedCall  = regexp.MustCompile(`^([\pL_][\pL\pN_.-]*)[ \t]+\(`)
 	wrappedCall = regexp.MustCompile(`(?s)^[\pL_]\w*\((\{.*\})\)$`)
@@ -295,7 +340,7 @@ func (s *ReactStep) call(tool, input string) {
 		s.Thoughts.add(foreignLanguage(fenceLanguage(input, m)))
 		input = input[m[6]:m[7]]
 	}
-	input = strings.TrimLeft(input, "*_ \t\r\n")
+	input = s.bare(tool, strings.TrimLeft(input, "*_ \t\r\n"))
 	if m := wrappedCall.FindStringSubmatch(strings.TrimSpace(input)); m != nil {
 		input = m[1]
 	}
@@ -309,6 +354,28 @@ func (s *ReactStep) call(tool, input string) {
 	one := []Call{{Tool: tool, Arguments: arguments}}
 	s.reader.tools.mend(one, s.labels)
 	s.Action = &task.Action{Kind: task.ActionCall, Label: one[0].Label, Tool: tool, Arguments: one[0].Arguments}
+}
+
+// keywords matches the start of arguments as Python's keywords: city="Bergen", year=1999.
+var keywords = regexp.MustCompile(`^[\pL_][\pL\pN_]*[ \t]*=[^=]`)
+
+// bare returns an input without the backticks or quotes around its object, and arguments written as keywords as an
+// object.
+func (s *ReactStep) bare(tool, input string) string {
+	whole := strings.TrimSpace(input)
+	for _, quote := range []string{"`", `"`, "'"} {
+		inside := strings.TrimSuffix(strings.TrimPrefix(whole, quote), quote)
+		if len(inside) == len(whole)-2 && strings.HasPrefix(strings.TrimSpace(inside), "{") && isWholeValue(inside) {
+			return inside
+		}
+	}
+	if keywords.MatchString(whole) {
+		r := s.reader.read(&model.Message{Content: tool + "(" + whole + ")"}, s.labels, s.length)
+		if len(r.Calls) == 1 && r.Calls[0].Tool == tool && len(r.Unparsed) == 0 && r.Prose == "" {
+			return string(r.Calls[0].Arguments)
+		}
+	}
+	return input
 }
 
 // firstCall takes the first call in a text and names the others.
@@ -330,6 +397,9 @@ func (s *ReactStep) firstCall(m *model.Message) bool {
 	return true
 }
 
+// finalLabel matches a label of an answer that is not one of the loop's tags, in a reply that has such tags.
+var finalLabel = regexp.MustCompile(`(?im:Final Answer[*_]*[ \t]*[:：]|^[ \t>*_#-]*answer[*_]*[ \t]*[:：])[*_]*`)
+
 // readUntagged reads a reply without a tagged act: calls in another form or, if the reply has no tag at all, a lenient
 // answer in prose.
 func (s *ReactStep) readUntagged(reply *model.Reply) {
@@ -346,11 +416,13 @@ func (s *ReactStep) readUntagged(reply *model.Reply) {
 		return
 	}
 	s.Thoughts, s.Unparsed = thoughts, unparsed
-	if at := strings.LastIndex(rest, "Final Answer:"); s.tagged && at > 0 && len(s.Unparsed) == 0 &&
-		(!s.length || isWholeValue(strings.TrimSpace(rest[at+len("Final Answer:"):]))) {
-		s.Thoughts = append(s.Thoughts[:s.reasoned:s.reasoned], strings.TrimSpace(rest[:at]))
-		s.answer(strings.TrimSpace(rest[at+len("Final Answer:"):]))
-		return
+	if all := finalLabel.FindAllStringIndex(rest, -1); s.tagged && len(all) > 0 && len(s.Unparsed) == 0 {
+		last := all[len(all)-1]
+		if answer := strings.TrimSpace(rest[last[1]:]); last[0] > 0 && (!s.length || isWholeValue(answer)) {
+			s.Thoughts = append(s.Thoughts[:s.reasoned:s.reasoned], strings.TrimSpace(rest[:last[0]]))
+			s.answer(answer)
+			return
+		}
 	}
 	if s.tagged {
 		if len(s.Unparsed) == 0 {

@@ -21,5 +21,5 @@ func Shared(tb testing.TB) string {
 }
 
 // Reduced reports whether tests read a part of the demo corpus instead of the whole: under the race detector, and where
-// the shared corpora are missing, so that the tests of a clean clone take minutes. The whole is tested with the corpora.
+// the corpora are missing, so that the tests of a clean clone take minutes. The whole is tested with the corpora.
 func Reduced() bool { return Race || SharedFolder() == "" }
