@@ -89,6 +89,7 @@ var layout = []string{
 	"report/papers",
 	"report/runs",
 	"report/brief",
+	"report/comparison",
 	"report/gate",
 	"selftest",
 	"serve/listen",

@@ -49,6 +49,14 @@ func testOf(differences statistics.Clusters, o Options, stream []string) Test {
 	return t
 }
 
+// Corrected is the p value after the correction for several tests, if there was one.
+func (t *Test) Corrected() *float64 {
+	if t.Holm != nil {
+		return t.Holm
+	}
+	return t.P
+}
+
 // holm corrects the tests of a family.
 func holm(tests []*Test) {
 	values := make([]*float64, len(tests))
@@ -113,16 +121,25 @@ func meanCost(rows []*Row) float64 {
 	return sum / float64(n)
 }
 
-// FirstShared returns the outcomes of the first trial with a valid episode on both sides.
-func FirstShared(base, rows []*Row) (first, second, ok bool) {
+// SharedTrial returns the episodes of the first trial that is valid on both sides; nil if there is none.
+func SharedTrial(base, rows []*Row) (first, second *Row) {
 	for _, b := range base {
 		for _, r := range rows {
 			if g, h := &b.Grade, &r.Grade; g.Valid && h.Valid && g.Trial == h.Trial {
-				return g.Success, h.Success, true
+				return b, r
 			}
 		}
 	}
-	return false, false, false
+	return nil, nil
+}
+
+// FirstShared returns the outcomes of the first trial that is valid on both sides.
+func FirstShared(base, rows []*Row) (first, second, ok bool) {
+	b, r := SharedTrial(base, rows)
+	if b == nil {
+		return false, false, false
+	}
+	return b.Grade.Success, r.Grade.Success, true
 }
 
 // Units of pairing.
@@ -152,8 +169,10 @@ type Pair struct {
 	Difference *float64    `json:"paired_difference"`
 	CI95       *[2]float64 `json:"ci95"`
 	Method     string      `json:"ci95_method,omitempty"`
-	Test       Test        `json:"test"`
-	Flipped    []Flip      `json:"flipped,omitempty"` // the tasks whose rates differ
+	// Correlation is that of the two sides' rates over tasks. A high one makes a paired difference precise.
+	Correlation *float64 `json:"correlation"`
+	Test        Test     `json:"test"`
+	Flipped     []Flip   `json:"flipped,omitempty"` // the tasks whose rates differ
 }
 
 // Flip is a task with different success rates on the two sides.
@@ -176,7 +195,7 @@ func pairsOf(a, b []Group, o Options) []Pair {
 				s, t := a[i].Subject, b[j].Subject
 				s.Run, t.Run = "", ""
 				if s == t || !alike {
-					pairs = append(pairs, pairParts(&a[i], &b[j], o)...)
+					pairs = append(pairs, PairGroups(&a[i], &b[j], o)...)
 				}
 			}
 		}
@@ -187,8 +206,8 @@ func pairsOf(a, b []Group, o Options) []Pair {
 	return pairs
 }
 
-// pairParts compares each part of the instances, and each kind of fault.
-func pairParts(a, b *Group, o Options) []Pair {
+// PairGroups compares each part of the instances, and each kind of fault.
+func PairGroups(a, b *Group, o Options) []Pair {
 	var pairs []Pair
 	for _, part := range append(Parts(), partOther) {
 		is := func(r *Row) bool { return cmp.Or(r.Part(), partOther) == part }
@@ -276,8 +295,10 @@ func pairOf(p Pair, a, b []*Row, o Options) Pair {
 	p.Unit, p.Units, p.OnlyA, p.OnlyB = pairing.Unit, pairing.Units, pairing.OnlyA, pairing.OnlyB
 	clusters, blocks := statistics.Clusters{}, statistics.Clusters{}
 	var sumA, sumB float64
+	var ratesA, ratesB []float64
 	for _, t := range pairing.Tasks {
 		sumA, sumB = sumA+t.A, sumB+t.B
+		ratesA, ratesB = append(ratesA, t.A), append(ratesB, t.B)
 		if t.A != t.B {
 			p.Flipped = append(p.Flipped, Flip{t.Task, t.A, t.B})
 		}
@@ -289,6 +310,7 @@ func pairOf(p Pair, a, b []*Row, o Options) Pair {
 	stream := append(p.A.ID().Stream("pair", p.Part, p.Kind), p.B.ID().Stream()...)
 	e := clusters.Estimate(-1, o.Options, stream...)
 	p.Difference, p.CI95, p.Method = e.Value, e.CI95, e.Method
+	p.Correlation = statistics.Correlation(ratesA, ratesB)
 	p.Test = testOf(blocks, o, stream)
 	return p
 }

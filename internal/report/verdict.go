@@ -1,10 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
 )
 
@@ -16,9 +19,9 @@ const significant = 0.05
 func (r *Report) Verdicts() []string {
 	type two struct{ a, b Subject }
 	var order []two
-	pairs := map[two][]*Pair{}
+	pairs := map[two][]Pair{}
 	for i := range r.Pairs {
-		p := &r.Pairs[i]
+		p := r.Pairs[i]
 		k := two{p.A, p.B}
 		if pairs[k] == nil {
 			order = append(order, k)
@@ -27,84 +30,77 @@ func (r *Report) Verdicts() []string {
 	}
 	var verdicts []string
 	for _, k := range order {
-		a, b := k.a.ID().String(), k.b.ID().String()
-		sentence, elsewhere := "", 0.0
-		for _, p := range stated(pairs[k]) {
-			if p.Difference == nil {
-				continue
-			}
-			corrected := p.Test.P
-			if p.Test.Holm != nil {
-				corrected = p.Test.Holm
-			}
-			if *corrected > significant {
-				elsewhere = max(elsewhere, math.Abs(p.CI95[0]), math.Abs(p.CI95[1]))
-				continue
-			}
-			where := p.Kind
-			if where == "" {
-				where = map[string]string{PartClean: "clean tasks", PartFault: "faults"}[p.Part]
-			}
-			if where == "" {
-				where = p.Part + " instances"
-			}
-			better := "worse"
-			if *p.Difference > 0 {
-				better = "better"
-			}
-			if sentence != "" {
-				sentence += "; "
-			}
-			value := table.PValue(*corrected)
-			if value[0] != '<' {
-				value = "= " + value
-			}
-			sentence += fmt.Sprintf("%s than %s under %s: %s points [%s, %s], p %s", better, a, where,
-				table.Points(*p.Difference), table.Points(p.CI95[0]), table.Points(p.CI95[1]), value)
-		}
-		switch {
-		case sentence == "":
-			sentence = fmt.Sprintf("%s and %s do not differ significantly; no difference larger than %.1f points could have "+
-				"been "+
-				"missed.", b, a, 100*elsewhere)
-		case elsewhere > 0:
-			sentence = fmt.Sprintf("%s is %s; elsewhere no difference larger than %.1f points could have been missed.", b,
-				sentence, 100*elsewhere)
-		default:
-			sentence = b + " is " + sentence + "."
-		}
-		verdicts = append(verdicts, sentence)
+		verdicts = append(verdicts, Verdict(pairs[k], k.a.ID().String(), k.b.ID().String()))
 	}
 	return verdicts
 }
 
-// stated are the pairs that a verdict speaks of: kinds of faults where there are several, else all faults together. The
-// largest differences come first.
-func stated(pairs []*Pair) []*Pair {
+// Verdict states in one sentence where side b differs from side a.
+func Verdict(pairs []Pair, a, b string) string {
+	var differences []string
+	elsewhere, inKinds, tested := 0.0, 0.0, false
+	for _, p := range stated(pairs) {
+		if p.Difference == nil {
+			continue
+		}
+		tested = true
+		corrected := *p.Test.Corrected()
+		if corrected > significant {
+			size := max(math.Abs(p.CI95[0]), math.Abs(p.CI95[1]))
+			if p.Kind == "" {
+				elsewhere = max(elsewhere, size)
+			} else {
+				inKinds = max(inKinds, size)
+			}
+			continue
+		}
+		where := cmp.Or(p.Kind, map[string]string{PartClean: "clean tasks", PartFault: "faults"}[p.Part],
+			p.Part+" instances")
+		better := "worse"
+		if *p.Difference > 0 {
+			better = "better"
+		}
+		value := table.PValue(corrected)
+		if value[0] != '<' {
+			value = "= " + value
+		}
+		differences = append(differences, fmt.Sprintf("%s than %s under %s: %s points [%s, %s], p %s", better, a, where,
+			table.Points(*p.Difference), table.Points(p.CI95[0]), table.Points(p.CI95[1]), value))
+	}
+	missed := fmt.Sprintf("no difference larger than %.1f points could have been missed", 100*elsewhere)
+	if inKinds > elsewhere {
+		missed += fmt.Sprintf(", or %.1f within single kinds", 100*inKinds)
+	}
+	switch sentence := b + " is " + strings.Join(differences, "; "); {
+	case !tested:
+		return fmt.Sprintf("%s and %s have no task on which both have a valid episode.", b, a)
+	case differences == nil:
+		return fmt.Sprintf("%s and %s do not differ significantly; %s.", b, a, missed)
+	case elsewhere > 0 || inKinds > 0:
+		return sentence + "; elsewhere " + missed + "."
+	default:
+		return sentence + "."
+	}
+}
+
+// stated are the pairs that a verdict speaks of: each part, and kinds of faults where there are several. Parts come
+// before kinds, large differences before small ones.
+func stated(pairs []Pair) []Pair {
 	kinds := 0
 	for _, p := range pairs {
-		if p.Kind != "" {
-			kinds++
-		}
+		kinds += statistics.One(p.Kind != "")
 	}
-	list := slices.DeleteFunc(slices.Clone(pairs), func(p *Pair) bool {
-		return p.Part == PartFault && (p.Kind == "") == (kinds > 1)
+	list := slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool {
+		return kinds == 1 && p.Part == PartFault && p.Kind == ""
 	})
-	slices.SortStableFunc(list, func(p, q *Pair) int {
-		size := func(p *Pair) float64 {
-			if p.Difference == nil {
-				return 0
-			}
-			return -math.Abs(*p.Difference)
-		}
-		switch {
-		case size(p) < size(q):
-			return -1
-		case size(p) > size(q):
-			return 1
-		default:
+	size := func(p Pair) float64 {
+		if p.Difference == nil {
 			return 0
 		}
+		return math.Abs(*p.Difference)
+	}
+	slices.SortStableFunc(list, func(p, q Pair) int {
+		return cmp.Or(statistics.One(p.Kind != "")-statistics.One(q.Kind != ""), cmp.Compare(size(q), size(p)))
 	})
 	return list
 }

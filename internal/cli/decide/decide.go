@@ -1,5 +1,5 @@
-// Package decide is the commands that decide from finished runs: whether to release, which of two is better, how large a
-// run must be. It reads arguments and prints; the packages in report do the work. It must never run an agent.
+// Package decide is the commands that decide from finished runs: whether to release, which of two is better, how large
+// a run must be. It reads arguments and prints; the packages in report do the work. It must never run an agent.
 package decide
 
 import (
@@ -29,7 +29,7 @@ type Host struct {
 
 // Commands returns the commands.
 func (h *Host) Commands() []*cobra.Command {
-	return []*cobra.Command{h.gateCommand()}
+	return []*cobra.Command{h.compareCommand(), h.gateCommand()}
 }
 
 func (h *Host) printf(format string, args ...any) {

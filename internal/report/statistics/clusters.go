@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Cluster is what the episodes of one task contribute: the sum of what is averaged, and its weight. The episodes of a
@@ -136,4 +138,16 @@ func Variance(values []float64) *float64 {
 	}
 	squares = max(0, (squares-sum*sum/n)/(n-1))
 	return &squares
+}
+
+// Correlation returns Pearson's correlation of two lists of one length, nil if either has no variance.
+func Correlation(x, y []float64) *float64 {
+	if len(x) < 2 {
+		return nil
+	}
+	v := stat.Correlation(x, y, nil)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
 }

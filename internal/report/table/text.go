@@ -156,13 +156,13 @@ func (t *Table) shorten(limit int) {
 		}
 		target := max(minName, Width(t.Heads[widest].Name), widths[widest]-excess)
 		for _, row := range t.Cells {
-			row[widest] = cut(row[widest], target)
+			row[widest] = Cut(row[widest], target)
 		}
 	}
 }
 
-// cut shortens a text to a width, with an ellipsis at its end.
-func cut(s string, limit int) string {
+// Cut shortens a text to a width, with an ellipsis at its end.
+func Cut(s string, limit int) string {
 	if Width(s) <= limit {
 		return s
 	}

@@ -8,7 +8,7 @@ func TestDisplayWidth(t *testing.T) {
 			t.Errorf("%q takes %d cells, want %d", s, got, want)
 		}
 	}
-	if got := cut("日本語", 4); got != "日…" {
+	if got := Cut("日本語", 4); got != "日…" {
 		t.Errorf("cut to %q", got)
 	}
 }

@@ -1,0 +1,131 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/comparison"
+	"github.com/seatrial/seatrial/internal/report/runs"
+)
+
+func (h *Host) compareCommand() *cobra.Command {
+	var suiteDir, baseline string
+	var markdown bool
+	cmd := &cobra.Command{
+		Use:   "compare RUN...",
+		Short: "Say in which of two runs or agents do better, where, and what they do differently",
+		Long: "Compares runs with the first one, or with --baseline; of a single RUN, its agents. Runs are named by their\n" +
+			"labels (run --label version=2), or by their files. Runs of different suites are paired by task.",
+		Args: h.Some("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := h.comparisons(cmd.Context(), args, suiteDir, baseline)
+			if err != nil {
+				return err
+			}
+			if h.JSON() {
+				return h.printJSON(list)
+			}
+			for i, c := range list {
+				switch {
+				case markdown:
+					h.printf("%s", c.Markdown())
+				case i > 0:
+					h.printf("\n%s\n\n%s", strings.Repeat("─", h.Width()), c.Text(h.Width()))
+				default:
+					h.printf("%s", c.Text(h.Width()))
+				}
+			}
+			return nil
+		},
+	}
+	settings.SuiteFlag(cmd.Flags(), &suiteDir)
+	cmd.Flags().StringVar(&baseline, "baseline", "", "run or agent to compare with; default: the first")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
+	return cmd
+}
+
+func (h *Host) comparisons(
+	ctx context.Context, paths []string, dir, baseline string,
+) (list []*comparison.Comparison, err error) {
+	var opened []*runs.Run
+	defer func() {
+		for _, run := range opened {
+			err = errors.Join(err, run.Close())
+		}
+	}()
+	rows := make([]report.Run, len(paths))
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return nil, diag.Usagef("%s is given twice", path).WithHint("name two different runs")
+		}
+		run, list, err := h.Open(ctx, path, dir)
+		if err != nil {
+			return nil, err
+		}
+		opened = append(opened, run)
+		rows[i] = report.Run{Name: nameOf(run), Rows: list}
+	}
+	distinguish(rows, paths)
+	options := report.Options{}
+	sides, err := comparison.Sides(rows, options)
+	if err != nil {
+		return nil, err
+	}
+	if len(sides) == 0 {
+		return nil, diag.Usagef("the runs have no episode")
+	}
+	if at := slices.Index(paths, baseline); at >= 0 {
+		baseline = rows[at].Name
+	}
+	if list, err = comparison.All(sides, baseline, options); err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		if err := c.Diverge(comparison.ShownFlips, func(at int, id string) ([]report.Scene, error) {
+			e, err := opened[at].Store.Episode(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			answer := report.AnswerText(e.Transcript)
+			return append(report.Scenes(e.Transcript), report.Scene{Call: "ends with " + answer, Result: answer}), nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// nameOf names a run by its labels, or by its file.
+func nameOf(run *runs.Run) string {
+	labels := run.Labels()
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		parts = append(parts, key+"="+labels[key])
+	}
+	if parts == nil {
+		return filepath.Base(run.Path)
+	}
+	return strings.Join(parts, ",")
+}
+
+// distinguish names runs of one name by their paths.
+func distinguish(list []report.Run, paths []string) {
+	count := map[string]int{}
+	for i := range list {
+		count[list[i].Name]++
+	}
+	for i := range list {
+		if count[list[i].Name] > 1 {
+			list[i].Name = paths[i]
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package comparison
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+)
+
+// runOf makes a run of 40 tasks, clean and under a timeout, of which the first are solved.
+func runOf(name string, clean, faulted int) report.Run {
+	run := report.Run{Name: name}
+	for i := range 40 {
+		for part, solved := range map[string]int{report.PartClean: clean, report.PartFault: faulted} {
+			row := report.Row{Role: condition.RoleClean, Grade: grade.Grade{
+				Episode: fmt.Sprint(name, part, i), Instance: fmt.Sprint(part, i), Task: fmt.Sprint("t", i), Agent: "agent",
+				Valid: true, Success: i < solved, Turns: 2 + solved%3, Landed: part == report.PartFault,
+			}}
+			if part == report.PartFault {
+				row.Role = condition.RoleFault
+				row.Strike = &report.Strike{Kinds: []string{"exec.timeout"}, Variant: fault.VariantFault}
+			}
+			run.Rows = append(run.Rows, row)
+		}
+	}
+	return run
+}
+
+func compared(t *testing.T, baseline string, runs ...report.Run) []*Comparison {
+	t.Helper()
+	sides, err := Sides(runs, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := All(sides, baseline, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestSentenceNamesTheKindThatIsWorse(t *testing.T) {
+	c := compared(t, "", runOf("A", 38, 36), runOf("B", 38, 20))[0]
+	for _, want := range []string{"B is worse than A under exec.timeout: -40.0 points [", "p < 0.001; elsewhere no " +
+		"difference larger than 8.8 points could have been missed."} {
+		if !strings.Contains(c.Sentence, want) {
+			t.Errorf("the sentence does not say %q: %s", want, c.Sentence)
+		}
+	}
+	if len(c.Flips) != 16 || !c.Flips[0].Lost || c.Flips[0].Kind != "exec.timeout" {
+		t.Errorf("%d flips, first %+v", len(c.Flips), c.Flips[0])
+	}
+	for _, change := range c.Behaviour {
+		if change.Part == report.PartFault && change.Measure == "turns" && change.Difference != 2 {
+			t.Errorf("turns under faults differ by %v, want 2", change.Difference)
+		}
+	}
+	for line := range strings.Lines(c.Text(80)) {
+		if len([]rune(strings.TrimRight(line, "\n"))) > 80 {
+			t.Errorf("a line is wider than 80 columns: %s", line)
+		}
+	}
+}
+
+func TestBaselineIsOneOfThree(t *testing.T) {
+	list := compared(t, "B", runOf("A", 40, 40), runOf("B", 40, 40), runOf("C", 40, 0))
+	if len(list) != 2 || list[0].Baseline != "B" || list[0].Other != "A" || list[1].Other != "C" {
+		t.Fatalf("%d comparisons: %+v", len(list), list)
+	}
+	if !strings.HasPrefix(list[0].Sentence, "A and B do not differ significantly") ||
+		!strings.HasPrefix(list[1].Sentence, "C is worse than B") {
+		t.Errorf("%s\n%s", list[0].Sentence, list[1].Sentence)
+	}
+}
+
+func TestDivergenceIsTheFirstDifference(t *testing.T) {
+	call := func(n int, result string) report.Scene {
+		return report.Scene{Call: fmt.Sprint("call ", n), Result: result}
+	}
+	end := func(text string) report.Scene {
+		return report.Scene{Call: "ends with " + text, Result: text}
+	}
+	for name, c := range map[string]struct {
+		a, b []report.Scene
+		want *Divergence
+	}{
+		"nothing": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "x"), end("y")}, nil},
+		"a call": {[]report.Scene{call(1, "x"), call(2, "x"), end("y")}, []report.Scene{call(1, "x"), call(3, "x"), end("y")},
+			&Divergence{2, "calls", "call 2", "call 3"}},
+		"a result": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "z"), end("y")},
+			&Divergence{1, "results", "x", "z"}},
+		"the end": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "x"), end("z")},
+			&Divergence{2, "answers", "y", "z"}},
+		"an early end": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "x"), call(2, "x"), end("y")},
+			&Divergence{2, "calls", "ends with y", "call 2"}},
+	} {
+		got := divergence(c.a, c.b)
+		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

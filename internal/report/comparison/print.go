@@ -1,0 +1,168 @@
+package comparison
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
+)
+
+// ShownFlips is how many flips the text lists.
+const ShownFlips = 5
+
+// Text is the comparison for a terminal of that width: the sentence first.
+func (c *Comparison) Text(width int) string {
+	var b strings.Builder
+	terminal := table.Terminal{Width: width}
+	b.WriteString(strings.Join(table.Wrapped(c.Sentence, width), "\n") + "\n\n")
+	b.WriteString(c.pairTable().Text(terminal))
+	if t := c.changeTable(); len(t.Cells) > 0 {
+		b.WriteString("\n" + t.Text(terminal))
+	}
+	b.WriteString("\n" + c.flipText(width))
+	return b.String()
+}
+
+// Markdown is the comparison as Markdown.
+func (c *Comparison) Markdown() string {
+	return table.Escape(c.Sentence) + "\n\n" + c.pairTable().Markdown() + "\n" + c.changeTable().Markdown() +
+		"\n```text\n" + strings.ReplaceAll(c.flipText(0), "```", "'''") + "```\n"
+}
+
+func (c *Comparison) pairTable() *table.Table {
+	rows, left := c.shownPairs()
+	const why = "no task has a valid episode on both sides"
+	type row = *report.Pair
+	title := fmt.Sprintf("Success in per cent: a is %s, b is %s", table.Clean(c.Baseline), table.Clean(c.Other))
+	return table.Make(title, rows,
+		[]table.Column[row]{
+			table.Text("episodes", "episodes", func(p row) string {
+				if p.Kind != "" {
+					return "  " + p.Kind
+				}
+				return p.Part
+			}),
+			table.Count("tasks", "tasks", 0, func(p row) int { return p.Tasks }),
+			table.Number("a", "rate_a", 0, table.Plain, why, func(p row) *float64 { return p.RateA }),
+			table.Number("b", "rate_b", 0, table.Plain, why, func(p row) *float64 { return p.RateB }),
+			table.Number("b less a", "difference", 0, table.Points, why, func(p row) *float64 { return p.Difference }),
+			table.Interval("difference_ci95", 0, table.Points, func(p row) statistics.Estimate { return p.Paired() }),
+			table.Number("p", "p", 0, table.PValue, why, func(p row) *float64 { return p.Test.Corrected() }),
+			table.Number("correlation", "correlation", 3, table.Decimal, "all tasks of a side have the same rate",
+				func(p row) *float64 { return p.Correlation }),
+		}).WithNotes("Differences are paired by task, in points. p: sign-flip test of whole tasks, for kinds corrected by "+
+		"Holm.", more(left, "kind"))
+}
+
+func (c *Comparison) changeTable() *table.Table {
+	rows := make([]*Change, len(c.Behaviour))
+	for i := range rows {
+		rows[i] = &c.Behaviour[i]
+	}
+	write := table.Fixed(2)
+	signed := func(v float64) string {
+		if text := write(v); v <= 0 || text == "0.00" {
+			return text
+		}
+		return "+" + write(v)
+	}
+	return table.Make("Behaviour, mean of an episode", rows, []table.Column[*Change]{
+		table.Text("episodes", "part", func(r *Change) string { return r.Part }),
+		table.Text("measure", "measure", func(r *Change) string { return r.Measure }),
+		table.Number("a", "a", 0, write, "", func(r *Change) *float64 { return &r.A }),
+		table.Number("b", "b", 0, write, "", func(r *Change) *float64 { return &r.B }),
+		table.Number("b less a", "difference", 0, signed, "", func(r *Change) *float64 { return &r.Difference }),
+		table.Interval("difference_ci95", 0, signed, func(r *Change) statistics.Estimate {
+			return statistics.Estimate{Value: &r.Difference, CI95: r.CI95, Method: statistics.MethodBootstrap}
+		}),
+	})
+}
+
+// flipText lists the first instances that one side alone solved.
+func (c *Comparison) flipText(width int) string {
+	if len(c.Flips) == 0 {
+		return "No instance was solved by one side alone.\n"
+	}
+	lost := 0
+	for i := range c.Flips {
+		lost += statistics.One(c.Flips[i].Lost)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Of the instances, %d are solved by a alone and %d by b alone.\n", lost, len(c.Flips)-lost)
+	for i := range c.Flips[:min(ShownFlips, len(c.Flips))] {
+		f := &c.Flips[i]
+		by := "b"
+		if f.Lost {
+			by = "a"
+		}
+		kind := f.Part
+		if f.Kind != "" {
+			kind = f.Kind
+		}
+		fmt.Fprintf(&b, "\n%s\n", cut(fmt.Sprintf("%s, %s: only %s (%s); b is episode %s", table.Clean(f.Task), kind, by,
+			table.Words(f.Cause), f.EpisodeB), width))
+		if d := f.Divergence; d != nil {
+			fmt.Fprintf(&b, "%s\n%s\n", cut(fmt.Sprintf("  a, act %d: %s", d.Call, table.Clean(d.A)), width),
+				cut(fmt.Sprintf("  b, act %d: %s", d.Call, table.Clean(d.B)), width))
+		}
+	}
+	if note := more(len(c.Flips)-ShownFlips, "instance"); note != "" {
+		b.WriteString("\n" + note + "\n")
+	}
+	return b.String()
+}
+
+// more says how many things only JSON lists.
+func more(n int, noun string) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d more %ss: --json.", n, noun)
+}
+
+// shownKinds is how many kinds the text lists.
+const shownKinds = 10
+
+// shownPairs are all parts and the kinds that differ most; left is how many kinds are left out.
+func (c *Comparison) shownPairs() (rows []*report.Pair, left int) {
+	var sizes []float64
+	size := func(p *report.Pair) float64 {
+		if p.Difference == nil {
+			return 0
+		}
+		return math.Abs(*p.Difference)
+	}
+	for i := range c.Pairs {
+		if p := &c.Pairs[i]; p.Kind != "" {
+			sizes = append(sizes, size(p))
+		}
+	}
+	slices.Sort(sizes)
+	least := 0.0
+	if left = max(0, len(sizes)-shownKinds); left > 0 {
+		least = sizes[left]
+	}
+	room := shownKinds
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		if p.Kind != "" {
+			if room == 0 || size(p) < least {
+				continue
+			}
+			room--
+		}
+		rows = append(rows, p)
+	}
+	return rows, left
+}
+
+func cut(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	return table.Cut(text, width)
+}
