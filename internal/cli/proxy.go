@@ -30,6 +30,7 @@ type proxyFlags struct {
 	schema                                    bool
 	logLevel                                  string
 	headerTime                                time.Duration
+	replyTime                                 time.Duration
 	connections                               int
 }
 
@@ -70,6 +71,8 @@ func (a *app) proxyCommand() *cobra.Command {
 		"requests and the numbers of sessions: "+strings.Join(listen.LogLevels(), ", "))
 	cmd.Flags().DurationVar(&f.headerTime, "header-timeout", listen.DefaultHeaderTime,
 		"with --listen, longest time in which a client sends the header of a request")
+	cmd.Flags().DurationVar(&f.replyTime, "reply-timeout", proxy.DefaultReplyTime,
+		"longest time in which a server over HTTP sends the next message of its reply")
 	cmd.Flags().IntVar(&f.connections, "max-connections", listen.DefaultConnections,
 		"with --listen, connections at a time")
 	return cmd
@@ -84,8 +87,8 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	switch {
 	case !slices.Contains(listen.LogLevels(), f.logLevel):
 		return diag.Unknown("log level", f.logLevel, listen.LogLevels())
-	case f.headerTime <= 0 || f.connections <= 0:
-		return diag.Usagef("--header-timeout and --max-connections must be above 0")
+	case f.headerTime <= 0 || f.connections <= 0 || f.replyTime <= 0:
+		return diag.Usagef("--header-timeout, --reply-timeout and --max-connections must be above 0")
 	case f.schema:
 		text, err := rules.Schema()
 		if err == nil {
@@ -109,7 +112,7 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		return diag.Usagef("--listen needs a server that speaks HTTP, not a command").
 			WithHint("--to http://127.0.0.1:9001/mcp")
 	}
-	o := proxy.Options{Now: a.Now, Log: listen.NewLogger(a.Err, f.logLevel)}
+	o := proxy.Options{Now: a.Now, Log: listen.NewLogger(a.Err, f.logLevel), ReplyTime: f.replyTime}
 	var err error
 	var text []byte
 	if f.faults != "" {

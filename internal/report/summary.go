@@ -6,6 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -170,14 +171,15 @@ func causesOf(rows []*Row) (causes, crashes map[string]int) {
 	return causes, crashes
 }
 
-// ErrorsOf counts the messages of invalid episodes.
-func ErrorsOf(rows []*Row) (errors map[string]int) {
+// ErrorsOf counts the errors of invalid episodes by cause, under the first message of each.
+func ErrorsOf(rows []*Row) map[string]int {
+	var causes transcript.Causes
 	for _, r := range rows {
 		if g := &r.Grade; g.Outcome == grade.OutcomeInvalid && g.Message != "" {
-			errors = counting(errors, g.Invalid+": "+g.Message)
+			causes.Add(g.Invalid + ": " + g.Message)
 		}
 	}
-	return errors
+	return causes.Counts
 }
 
 // Workflow is the summary of a subject's episodes whose primary plan has that workflow.

@@ -104,24 +104,22 @@ func (p *Providers) Reachable(spec string) bool {
 	return options.BaseURL != "" || options.APIKey != ""
 }
 
-// ProviderCauses lists why a provider failed, each cause once with its count, in the order of the episodes.
+// ProviderCauses lists why a provider failed: the first message of each cause and its count, in the order of the
+// episodes.
 func ProviderCauses(ctx context.Context, store *episode.Store) (string, error) {
-	var order []string
-	counts := map[string]int{}
+	var causes transcript.Causes
 	err := store.Each(ctx, func(e *episode.Stored) error {
 		if end := e.Transcript.End(); end != nil && end.End == transcript.EndProvider {
-			if counts[end.Message]++; counts[end.Message] == 1 {
-				order = append(order, end.Message)
-			}
+			causes.Add(end.Message)
 		}
 		return nil
 	})
 	const most = 3
 	var parts []string
-	for _, cause := range order[:min(most, len(order))] {
-		parts = append(parts, fmt.Sprintf("%s (%d)", cause, counts[cause]))
+	for _, message := range causes.Messages[:min(most, len(causes.Messages))] {
+		parts = append(parts, fmt.Sprintf("%s (%d)", message, causes.Counts[message]))
 	}
-	if more := len(order) - most; more > 0 {
+	if more := len(causes.Messages) - most; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d other causes", more))
 	}
 	return strings.Join(parts, "; "), err

@@ -30,6 +30,7 @@ type bridge struct {
 	target *url.URL
 	wire   http.RoundTripper
 	limit  int
+	wait   time.Duration // for the next message in answer to a request
 	failed func(m *message, why string)
 	ctx    context.Context // for all requests to the server
 	cancel context.CancelFunc
@@ -56,7 +57,7 @@ func (p *Proxy) Bridge(ctx context.Context, target *url.URL, in io.Reader, out i
 		ForceAttemptHTTP2: true}
 	defer wire.CloseIdleConnections()
 	b := &bridge{
-		target: target, wire: wire, limit: p.limit, failed: p.failed, incoming: make(chan []byte),
+		target: target, wire: wire, limit: p.limit, wait: p.replyTime, failed: p.failed, incoming: make(chan []byte),
 		slots: make(chan struct{}, maxPosts), tools: map[string][]mirrored{},
 	}
 	b.ctx, b.cancel = context.WithCancel(ctx)
@@ -146,7 +147,9 @@ func (b *bridge) finish() {
 		case <-timer.C:
 		case <-b.ctx.Done():
 		}
-		if r := b.request(http.MethodDelete, nil, &message{}); r.Header.Get(headerSession) != "" {
+		ctx, waiting := patient(b.ctx, lastWait)
+		defer waiting.stop()
+		if r := b.request(ctx, http.MethodDelete, nil, &message{}); r.Header.Get(headerSession) != "" {
 			if response, err := b.wire.RoundTrip(r); err == nil {
 				closeBody(response)
 			}
@@ -170,12 +173,12 @@ func (b *bridge) emit(raw []byte) {
 	}
 }
 
-func (b *bridge) request(method string, body io.Reader, m *message) *http.Request {
+func (b *bridge) request(ctx context.Context, method string, body io.Reader, m *message) *http.Request {
 	if body == nil {
 		body = http.NoBody
 	}
 	r := (&http.Request{Method: method, URL: b.target, Header: http.Header{}, Host: b.target.Host,
-		Body: io.NopCloser(body), ContentLength: -1}).WithContext(b.ctx)
+		Body: io.NopCloser(body), ContentLength: -1}).WithContext(ctx)
 	if sized, ok := body.(*bytes.Reader); ok {
 		r.ContentLength = int64(sized.Len())
 	}
@@ -214,9 +217,11 @@ func (b *bridge) request(method string, body io.Reader, m *message) *http.Reques
 
 // post sends one message and forwards the response.
 func (b *bridge) post(body io.Reader, m *message) {
-	response, err := b.wire.RoundTrip(b.request(http.MethodPost, body, m))
+	ctx, waiting := patient(b.ctx, b.wait)
+	defer waiting.stop()
+	response, err := b.wire.RoundTrip(b.request(ctx, http.MethodPost, body, m))
 	if err != nil {
-		b.fail(m, "The server behind the proxy does not answer: "+err.Error())
+		b.fail(m, "The server behind the proxy does not answer: "+failure(ctx, err))
 		return
 	}
 	defer closeBody(response)
@@ -231,14 +236,14 @@ func (b *bridge) post(body io.Reader, m *message) {
 		raw, err := io.ReadAll(io.LimitReader(response.Body, int64(b.limit)+1))
 		switch {
 		case err != nil:
-			b.fail(m, "The server broke off its reply: "+err.Error())
+			b.fail(m, "The server broke off its reply: "+failure(ctx, err))
 		case len(raw) > b.limit:
 			b.fail(m, fmt.Sprintf("The server's reply is longer than %d bytes.", b.limit))
 		default:
 			b.answer(raw, m)
 		}
 	case typeEvents:
-		b.events(response, m)
+		b.events(ctx, response, m, waiting)
 	default:
 		if response.StatusCode/100 != 2 {
 			said, _ := io.ReadAll(io.LimitReader(response.Body, 1000)) // for the error message
@@ -297,21 +302,25 @@ func (b *bridge) listed(m *message) {
 }
 
 // events forwards the messages of a stream. If the stream ends before the reply to m, events resumes it where it ended.
-func (b *bridge) events(response *http.Response, m *message) {
+func (b *bridge) events(ctx context.Context, response *http.Response, m *message, waiting *patience) {
 	last, retry := "", firstRetry
 	for {
-		answered := b.read(response, m, &last, &retry)
+		answered := b.read(response, m, &last, &retry, waiting)
 		if answered || b.ctx.Err() != nil || m.method != "" && !m.isRequest() {
+			return
+		}
+		if ctx.Err() != nil {
+			b.fail(m, "The server behind the proxy does not answer: "+failure(ctx, nil))
 			return
 		}
 		if last == "" {
 			b.fail(m, "The server ended its reply before it was whole.")
 			return
 		}
-		if !pause(b.ctx, retry) {
-			return
+		if !pause(ctx, retry) {
+			continue
 		}
-		r := b.request(http.MethodGet, nil, &message{})
+		r := b.request(ctx, http.MethodGet, nil, &message{})
 		r.Header.Set("Accept", typeEvents)
 		r.Header.Set("Last-Event-ID", last)
 		next, err := b.wire.RoundTrip(r)
@@ -319,7 +328,7 @@ func (b *bridge) events(response *http.Response, m *message) {
 			if err == nil {
 				closeBody(next)
 			}
-			b.fail(m, "The server does not go on with its reply.")
+			b.fail(m, "The server does not continue its reply.")
 			return
 		}
 		defer closeBody(next)
@@ -328,7 +337,7 @@ func (b *bridge) events(response *http.Response, m *message) {
 }
 
 // read reads a stream until it ends or the reply to m arrives.
-func (b *bridge) read(response *http.Response, m *message, last *string, retry *time.Duration) bool {
+func (b *bridge) read(response *http.Response, m *message, last *string, retry *time.Duration, waiting *patience) bool {
 	f := newFrames(response.Body, b.limit)
 	var data []byte
 	found := false
@@ -342,8 +351,12 @@ func (b *bridge) read(response *http.Response, m *message, last *string, retry *
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case len(body) == 0:
-			if found && len(bytes.TrimSpace(data)) > 0 && b.answer(data, m) {
-				return true
+			if found && len(bytes.TrimSpace(data)) > 0 {
+				waiting.hold()
+				if b.answer(data, m) {
+					return true
+				}
+				waiting.resume()
 			}
 			data, found = nil, false
 		case name == "data":
@@ -377,7 +390,7 @@ func (b *bridge) listen() {
 		defer b.streams.Done()
 		last, retry := "", firstRetry
 		for b.ctx.Err() == nil {
-			r := b.request(http.MethodGet, nil, &message{})
+			r := b.request(b.ctx, http.MethodGet, nil, &message{})
 			r.Header.Set("Accept", typeEvents)
 			if last != "" {
 				r.Header.Set("Last-Event-ID", last)
@@ -391,7 +404,7 @@ func (b *bridge) listen() {
 				closeBody(response)
 				return // the server does not offer this stream
 			}
-			b.read(response, &message{}, &last, &retry)
+			b.read(response, &message{}, &last, &retry, nil)
 			closeBody(response)
 			if !pause(b.ctx, retry) {
 				return

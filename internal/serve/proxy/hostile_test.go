@@ -176,3 +176,57 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		t.Errorf("over stdio the client gets %s, %v", got.String(), err)
 	}
 }
+
+// TestSilentServers calls servers that stream comments or white space for ever, or nothing: the client gets an error
+// once the time for a reply is over.
+func TestSilentServers(t *testing.T) {
+	drip := func(kind, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			tick := time.NewTicker(time.Millisecond)
+			defer tick.Stop()
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, text)
+				_ = http.NewResponseController(w).Flush()
+				<-tick.C
+			}
+		}
+	}
+	for name, h := range map[string]http.HandlerFunc{
+		"comments":    drip(typeEvents, ": ping\n\n"),
+		"white space": drip(typeJSON, " "),
+		"nothing":     func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // until then, net/http does not notice that the proxy leaves
+				h(w, r)
+			}))
+			defer server.Close()
+			p := New(Options{Now: clock, ReplyTime: 20 * time.Millisecond})
+			const said = "sent no message for 20ms"
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front(t, p, server.URL),
+				strings.NewReader(hostileCall))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeBody(response)
+			if body, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(body), said) {
+				t.Errorf("over HTTP the client gets %.300s, %v", body, err)
+			}
+			target, err := ParseTarget(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := p.Bridge(t.Context(), target, strings.NewReader(hostileCall+"\n"), &got); err != nil ||
+				!strings.Contains(got.String(), said) {
+				t.Errorf("over stdio the client gets %.300s, %v", got.String(), err)
+			}
+		})
+	}
+}

@@ -166,6 +166,9 @@ func isLoopback(host string) bool {
 
 // pass forwards a request to the server and its response to the client, unread.
 func (g *gateway) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
+	ctx, waiting := patient(r.Context(), g.p.replyTime)
+	defer waiting.stop()
+	r = r.WithContext(ctx)
 	response := g.ask(w, r, body, r.ContentLength)
 	if response == nil {
 		return
@@ -182,13 +185,18 @@ func (g *gateway) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 func (g *gateway) ask(w http.ResponseWriter, r *http.Request, body io.Reader, length int64) *http.Response {
 	response, err := g.wire.RoundTrip(g.request(r, body, length))
 	if err != nil {
-		if r.Context().Err() == nil {
-			listen.Failed(w, err.Error())
-			http.Error(w, "The server behind the proxy does not answer: "+err.Error(), http.StatusBadGateway)
-		}
+		unanswered(w, r, err)
 		return nil
 	}
 	return response
+}
+
+// unanswered tells the client, unless it has left, why the server does not answer.
+func unanswered(w http.ResponseWriter, r *http.Request, err error) {
+	if why := failure(r.Context(), err); why != "" {
+		listen.Failed(w, why)
+		http.Error(w, "The server behind the proxy does not answer: "+why, http.StatusBadGateway)
+	}
 }
 
 func closeBody(r *http.Response) { _ = r.Body.Close() } // all that matters was read
@@ -249,6 +257,9 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 			setMirrored(r.Header, t.mirrored, m)
 		}
 	}
+	ctx, waiting := patient(r.Context(), g.p.replyTime)
+	defer waiting.stop()
+	r = r.WithContext(ctx)
 	response := g.ask(w, r, bytes.NewReader(t.forward), int64(len(t.forward)))
 	if response == nil {
 		return
@@ -265,13 +276,19 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 		for _, notice := range t.notices {
 			e.message(s, notice)
 		}
-		e.carry(r.Context(), s, response.Body, g.p.limit)
+		if err := e.carry(ctx, s, response.Body, g.p.limit, waiting); err != nil {
+			e.broken(w, s, ctx, t.forward, err)
+			return
+		}
 		for _, d := range t.replies {
 			e.hand(r.Context(), s, d, nil)
 		}
 	case typeJSON:
 		head, err := readBody(response.Body, response.ContentLength, g.p.limit)
+		waiting.hold()
 		switch {
+		case err != nil && context.Cause(ctx) != nil:
+			unanswered(w, r, err)
 		case err != nil:
 			panic(http.ErrAbortHandler) // the server closed the connection early
 		case len(head) > g.p.limit:
@@ -423,7 +440,9 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	e.flush()
 	s.listen(e)
 	defer s.deafen(e)
-	e.carry(r.Context(), s, response.Body, g.p.limit)
+	if e.carry(r.Context(), s, response.Body, g.p.limit, nil) != nil {
+		panic(http.ErrAbortHandler) // the server closed the stream early, so the client's stream breaks too
+	}
 }
 
 // readBody reads a body to its end, or to one byte beyond the limit. The length is the announced one, or negative.
@@ -543,8 +562,21 @@ func (e *events) message(s *httpSession, raw []byte) {
 	_ = e.write(fmt.Appendf(nil, "event: message\ndata: %s\n\n", raw)) // a client that has left needs no notice
 }
 
-// carry forwards events. It inspects those with messages; comments, ids and other lines stay as they are.
-func (e *events) carry(ctx context.Context, s *httpSession, from io.Reader, limit int) {
+// broken ends a stream that the server did not. A client that waits for a reply gets an error; other streams break.
+func (e *events) broken(w http.ResponseWriter, s *httpSession, ctx context.Context, request []byte, err error) {
+	m, ok := readMessage(request)
+	if context.Cause(ctx) == nil || !ok || !m.isRequest() {
+		panic(http.ErrAbortHandler)
+	}
+	if why := failure(ctx, err); why != "" {
+		listen.Failed(w, why)
+		e.message(s, errorMessage(m.id, codeServer, "The server behind the proxy does not answer: "+why, nil))
+	}
+}
+
+// carry forwards events. It inspects those with messages; comments, ids and other lines stay as they are. It returns the
+// error that ended the stream, if it is not the stream's own end.
+func (e *events) carry(ctx context.Context, s *httpSession, from io.Reader, limit int, waiting *patience) error {
 	f := newFrames(from, limit)
 	var event [][]byte
 	size := 0
@@ -555,23 +587,24 @@ func (e *events) carry(ctx context.Context, s *httpSession, from io.Reader, limi
 		}
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
-			panic(http.ErrAbortHandler) // the server closed the stream early, so the client's stream breaks too
+			return err
 		case err != nil:
-			if size > 0 && e.write(bytes.Join(event, nil)) != nil { // an incomplete event
-				return
+			if size > 0 {
+				_ = e.write(bytes.Join(event, nil)) // an incomplete event
 			}
-			return
+			return nil
 		case long || size > limit:
 			if !e.unread(s, event, f, long) {
-				return
+				return nil
 			}
+			waiting.resume()
 			event, size = nil, 0
 		default:
 			if body, _ := lineEnd(raw); len(body) > 0 {
 				continue
 			}
-			if !e.event(ctx, s, event) {
-				return
+			if !e.event(ctx, s, event, waiting) {
+				return nil
 			}
 			event, size = nil, 0
 		}
@@ -600,7 +633,7 @@ func (e *events) unread(s *httpSession, event [][]byte, f *frames, long bool) bo
 }
 
 // event inspects one event and forwards it.
-func (e *events) event(ctx context.Context, s *httpSession, event [][]byte) bool {
+func (e *events) event(ctx context.Context, s *httpSession, event [][]byte, waiting *patience) bool {
 	var data []byte
 	found := false
 	for _, raw := range event {
@@ -615,6 +648,8 @@ func (e *events) event(ctx context.Context, s *httpSession, event [][]byte) bool
 	if len(bytes.TrimSpace(data)) == 0 {
 		return e.write(bytes.Join(event, nil)) == nil
 	}
+	waiting.hold()
+	defer waiting.resume()
 	return e.hand(ctx, s, s.fromServer(data), event)
 }
 

@@ -6,6 +6,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,7 +30,9 @@ type Options struct {
 	Record io.Writer        // JSON Lines; nil for no record
 	Now    func() time.Time // for the times of the record only
 	Limit  int              // bytes of a message; 0 for DefaultLimit
-	Log    *slog.Logger     // of requests and of failures of the server; nil for none
+	// ReplyTime bounds the wait for the next message of a server over HTTP; 0 for DefaultReplyTime.
+	ReplyTime time.Duration
+	Log       *slog.Logger // of requests and of failures of the server; nil for none
 }
 
 // Proxy is one run of a proxy. It numbers its sessions in the order in which they begin.
@@ -40,6 +43,8 @@ type Proxy struct {
 	log   *slog.Logger
 	now   func() time.Time
 
+	replyTime time.Duration
+
 	mu       sync.Mutex
 	sessions int
 }
@@ -47,13 +52,11 @@ type Proxy struct {
 // New returns a proxy.
 func New(o Options) *Proxy {
 	p := &Proxy{f: o.Faults, t: record.NewTrace(o.Record, o.Now), limit: o.Limit, log: o.Log,
-		now: o.Now}
+		now: o.Now, replyTime: cmp.Or(o.ReplyTime, DefaultReplyTime)}
 	if p.f == nil {
 		p.f = &rules.File{}
 	}
-	if p.limit == 0 {
-		p.limit = DefaultLimit
-	}
+	p.limit = cmp.Or(p.limit, DefaultLimit)
 	open := &record.Opening{Format: record.Format, Seed: p.f.Seed}
 	for _, r := range p.f.Rules {
 		open.Rules = append(open.Rules, record.OpenRule{
