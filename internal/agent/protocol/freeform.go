@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
@@ -9,8 +10,8 @@ import (
 )
 
 // freeForm does not ask whether the request can be met: the model simply replies to the user, and a reply with a tool
-// call means yes (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29). Calls that cannot
-// be read count too: what matters is the decision to make one. Nothing is called.
+// call means yes (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29). Marked calls that
+// cannot be read count too: what matters is the decision to make one. Nothing is called.
 type freeForm struct {
 	config Config
 	reader *reply.Reader
@@ -44,7 +45,11 @@ func (f *freeForm) open(view *task.View) (model.Request, error) {
 func (f *freeForm) read(response *model.Reply, labels []string) decision {
 	r := f.reader.ReadReply(response, &response.Message, labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
-	called := len(r.Calls) > 0 || unreadAct(r.Unparsed)
+	mentioned := false
+	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
+		mentioned = mentioned || reply.IsMention(u)
+		return isUnread(u.Reason) && !reply.IsMention(u)
+	})
 	switch {
 	case called:
 		var tools []string
@@ -54,6 +59,7 @@ func (f *freeForm) read(response *model.Reply, labels []string) decision {
 		d.actions = []task.Action{task.Judge(true, strings.Join(tools, ", "))}
 	case r.Prose != "" && response.Finish == model.FinishLength:
 		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: r.Prose})
+	case mentioned: // a call in no known format, or words about one: the model is asked once more
 	case r.Prose != "" || len(r.Unparsed) > 0: // a block of code without a call of a tool means no
 		d.actions = []task.Action{task.Judge(false, r.Prose)}
 	}

@@ -12,11 +12,15 @@ import (
 // The marks that models write around calls. Tags may have a namespace, and tokens may use either kind of bar:
 // <minimax:tool_call>, <｜DSML｜invoke …>, <|tool_call_begin|>, <｜tool▁calls▁begin｜>.
 const (
-	namespace = `(?:[A-Za-z][\w-]*:|[|｜]\w+[|｜])?`
-	callWords = `(?:tool|function|call|action|plugin|python_tag|python_start)`
-	wrapTag   = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)\s*>`
-	callToken = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
-	endToken  = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|endoftext|end_of_text|end_of_turn` +
+	namespace = `(?:[A-Za-z][\w-]*[:|]|[|｜]\w+[|｜])?`
+	tagPrefix = `(?:\w+[_|:])?`
+	tagSuffix = `(?::\w+)?` // the number of a checkpoint
+
+	anyArgumentKey = `<` + tagPrefix + `arg_key` + tagSuffix + `>`
+	callWords      = `(?:tool|function|call|action|plugin|python_tag|python_start)`
+	wrapTag        = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)` + tagSuffix + `\s*>`
+	callToken      = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
+	endToken       = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|stop|endoftext|end_of_text|end_of_turn` +
 		`|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
 		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>` +
 		`|<bot_end>`
@@ -159,7 +163,7 @@ func (p *reading) objectsIn(text string, at int) (calls []Call) {
 var namedHead = regexp.MustCompile(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|｜]>\s*)?(?:call:|to=|>>>)?` +
 	`((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)(?::\d+)?` +
 	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|<\w*sep>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
-	`([{]|[\pL_][\pL\pN_]*=|<arg_key>|<` + namespace + `invoke\s|$|<[/|｜\[])`)
+	`([{]|[\pL_][\pL\pN_]*=|` + anyArgumentKey + `|<` + namespace + `invoke\s|$|<[/|｜\[])`)
 
 // namedCall reads a name followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. If known is set,
 // the name must be that of an offered tool.
@@ -190,7 +194,7 @@ func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 		}
 		c.End, c.unparsed = v.Pos, v.Notes
 		c.End += len(fenceEnd.FindString(text[c.End:]))
-	case strings.HasPrefix(rest, "<arg_key>"):
+	case argumentKeyFirst.MatchString(rest):
 		return p.pairedArguments(call, text, at, at+m[4])
 	case strings.Contains(text[at+m[4]:at+m[5]], "="):
 		return p.spacedArguments(call, text, at, at+m[4])
@@ -215,10 +219,14 @@ func (p *reading) endsBefore(rest string) bool {
 
 var fenceEnd = regexp.MustCompile("^\\s*```")
 
-// Tags around an argument's name and value (GLM-4.5 and later).
+// Tags around an argument's name and value (GLM-4.5 and later, LongCat, Hunyuan, K2 Horizon).
 var (
-	argumentKey   = regexp.MustCompile(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>`)
-	argumentValue = regexp.MustCompile(`</arg_value>|<arg_key>|</(?:\w+_)?tool_call>`)
+	argumentKeyFirst = regexp.MustCompile(`^` + anyArgumentKey)
+	argumentKey      = regexp.MustCompile(`(?s)^\s*` + anyArgumentKey + `(.*?)</` + tagPrefix + `arg_key` + tagSuffix + `>\s*` +
+		`(?:<` + tagPrefix + `arg_type>[^<>]*</` + tagPrefix + `arg_type>\s*)?<` + tagPrefix + `arg_value` + tagSuffix + `>`)
+	argumentValue = regexp.MustCompile(`</` + tagPrefix + `arg_value` + tagSuffix + `>|` + anyArgumentKey + `|</` + tagPrefix +
+		`tool_call` + tagSuffix + `>`)
+	argumentTail = regexp.MustCompile(`^\s*<` + tagPrefix + `arg_`)
 )
 
 // pairedArguments reads pairs of a name and a value. It rejects a call whose last value has no end: the reply was cut
@@ -240,12 +248,12 @@ func (p *reading) pairedArguments(call Call, text string, start, at int) (claim,
 		}
 		name := strings.TrimSpace(text[at+m[2] : at+m[3]])
 		fields.add(name, p.tagValue(call.Tool, name, unquoted(text[inner:inner+end[0]]), anyValue), text[inner:inner+end[0]])
-		if at = inner + end[0]; strings.HasPrefix(text[at:], "</arg_value>") {
+		if at = inner + end[0]; strings.Contains(text[at:inner+end[1]], "arg_value") {
 			at = inner + end[1]
 		}
 	}
 	c.End = at
-	if p.cut && !p.endsBefore(text[at:]) || strings.HasPrefix(strings.TrimSpace(text[at:]), "<arg_") {
+	if p.cut && !p.endsBefore(text[at:]) || argumentTail.MatchString(text[at:]) {
 		c.unparsed = append(c.unparsed, task.Unparse{Reason: ReasonTruncated, Text: text[start:]})
 		c.End = len(text)
 		return c, true

@@ -182,7 +182,9 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 	default:
 		given := &n.Fields[arguments].Value
 		object, ok := asArguments(*given)
-		if !ok && given.Kind == literal.List && known {
+		if named, all := namedValues(given); all {
+			object, ok = named, true
+		} else if !ok && given.Kind == literal.List && known {
 			object, ok = p.byPosition(call.Tool, given.Items)
 		}
 		if !ok && !known {
@@ -211,17 +213,22 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 // allParameters reports whether an object has fields beside its name and label, and all of them are parameters of the
 // tool: the arguments are then written flat.
 func (p *reading) allParameters(tool string, n *literal.Node, name, label int) bool {
+	return len(n.Fields) > 0 && p.ownFields(tool, n, name, label) > 0
+}
+
+// ownFields counts the fields of an object beside two of them, or returns -1 if one is no parameter of the tool.
+func (p *reading) ownFields(tool string, n *literal.Node, name, label int) int {
 	count := 0
 	for i := range n.Fields {
 		if i == name || i == label {
 			continue
 		}
 		if p.tools.parameter(tool, n.Fields[i].Name) == nil {
-			return false
+			return -1
 		}
 		count++
 	}
-	return count > 0
+	return count
 }
 
 // callsByName reads an object whose fields map tool names to arguments.
@@ -269,8 +276,8 @@ func (p *reading) callText(text string) ([]Call, bool) {
 	return c.calls, true
 }
 
-// labelIn reads a label: a bare name, or a name between dollar signs, as in references. Null and the empty string mean
-// no label.
+// labelIn reads a label: a bare name, or a name between dollar signs, as in references. Null, the empty string and an id
+// that cannot be a label mean no label.
 func labelIn(text string, n *literal.Node, field int) (string, []task.Unparse) {
 	if field < 0 || n.Fields[field].Value.Kind == literal.Null {
 		return "", nil
@@ -282,7 +289,24 @@ func labelIn(text string, n *literal.Node, field int) (string, []task.Unparse) {
 			return label, nil
 		}
 	}
+	if n.Fields[field].Name != "label" {
+		return "", nil // an id of the model's own
+	}
 	return "", []task.Unparse{{Reason: ReasonBadLabel, Text: text[n.Fields[field].Start:n.Fields[field].End]}}
+}
+
+// namedValues reads arguments written as a list of objects with a name and a value each.
+func namedValues(list *literal.Node) (literal.Node, bool) {
+	n := literal.Node{Kind: literal.ObjectKind}
+	for i := range list.Items {
+		item := &list.Items[i]
+		name, value := item.Field("name", "key", "parameter", "argument"), item.Field("value")
+		if name < 0 || value < 0 || len(item.Fields) != 2 || item.Fields[name].Value.Kind != literal.Text {
+			return n, false
+		}
+		n.Fields = append(n.Fields, literal.Field{Name: item.Fields[name].Value.Text, Value: item.Fields[value].Value})
+	}
+	return n, len(n.Fields) > 0
 }
 
 // byPosition maps positional arguments to the tool's parameters.
@@ -315,7 +339,7 @@ func (p *reading) jsonSequence(text string, at int) (claim, error) {
 			c.End = len(text)
 			return c, nil
 		}
-		if b := text[v.Pos]; b != '{' && b != '[' {
+		if strings.IndexByte("{[(", text[v.Pos]) < 0 {
 			return c, literal.ErrSyntax
 		}
 		n, err := v.Value()
@@ -365,7 +389,7 @@ func readEmbeddedJSON(p *reading) {
 		text := p.text[:s.End]
 		budget := attemptBudget(s)
 		for at := s.Start; at < s.End && budget > 0; at++ {
-			if text[at] != '{' && text[at] != '[' {
+			if strings.IndexByte("{[(", text[at]) < 0 {
 				continue
 			}
 			v := p.values(text, at)

@@ -2,7 +2,6 @@ package reply
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
@@ -37,7 +36,7 @@ var namedFormats = []*namedFormat{
 		models: "GLM-4, and models of many marked formats, from servers that drop their special tokens",
 		source: "the chat template of GLM-4",
 		mark: regexp.MustCompile("(?:" + lineStart + "|:[ \\t]*)" + toolNameForm +
-			"(?::\\d+)?(?:[ \\t]|\\[ARGS\\])*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
+			"(?::\\d+)?(?:[ \\t]|\\[ARGS\\])*(?:[:：][ \\t]*)?(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
 		read: (*reading).namedObject,
 	}, {
 		// Labelled lines: Action and Action Input, Tool and Input, Function and Arguments.
@@ -83,7 +82,7 @@ func readNamed(p *reading) {
 				if rest, found := strings.CutPrefix(written, deepSeekPrefix); found && p.tools.known(rest) {
 					tool = rest
 				}
-				if start < at || budget <= 0 || !p.tools.known(tool) {
+				if start < at || budget <= 0 || !p.tools.known(tool) && tool != parallelTool {
 					continue
 				}
 				c := f.read(p, tool, text, s.Start+m[0], s.Start+m[1])
@@ -103,6 +102,8 @@ func readNamed(p *reading) {
 	}
 }
 
+var colonBeforeObject = regexp.MustCompile(`[:：]\s*\{$`)
+
 // namedObject reads the object at the end of a mark as the arguments of the tool in the mark.
 func (p *reading) namedObject(tool, text string, start, inner int) claim {
 	c := claim{Span: literal.Span{Start: start, End: inner}}
@@ -116,7 +117,10 @@ func (p *reading) namedObject(tool, text string, start, inner int) claim {
 	if err != nil {
 		return c
 	}
-	c.calls = []Call{{Tool: tool, Arguments: arguments}}
+	if colonBeforeObject.MatchString(text[start:inner]) && p.ownFields(tool, &object, -1, -1) < 0 {
+		return c // what the tool returned
+	}
+	c.calls = p.parallel(Call{Tool: tool, Arguments: arguments})
 	c.End, c.unparsed = v.Pos, v.Notes
 	c.End += len(fenceEnd.FindString(text[c.End:]))
 	return c
@@ -245,42 +249,4 @@ func (p *reading) taggedCall(text string, at int) (claim, bool) {
 	c.End += len(callTagEnd.FindString(text[c.End:]))
 	c.calls = []Call{call}
 	return c, true
-}
-
-// callTag matches a tag whose name says that it is about calls.
-var callTag = regexp.MustCompile(`(?i)</?(?:[\w]+[_:.-])*` +
-	`(?:tools?|functions?|calls?|invoke|toolcalls?|functioncalls?)(?:[_:.-][\w]+)*(?:[\s:=][^<>]*)?/?>`)
-
-// gapBeforeKey matches what may be between a tool's name and its first argument in a call, rather than in a sentence.
-var gapBeforeKey = regexp.MustCompile(`^(?i:[^\pL<]|args|arguments?|param(?:eter)?s?|inputs?|kwargs|with|data|json|` +
-	`python|tool_call|action[ _]input|tool[ _]input|body|values|d\b)*$`)
-
-// maxGap bounds the text between a tool's name and its first argument, in bytes.
-const maxGap = 120
-
-// isUsed reports whether the text after a tool's name uses the name as a call does: a bracket follows it, or one of
-// the tool's parameters with a value.
-func (p *reading) isUsed(name, after string) bool {
-	if strings.HasPrefix(after, "[") || strings.HasPrefix(after, "=") {
-		return true
-	}
-	after = after[:min(len(after), maxGap)]
-	return slices.ContainsFunc(p.tools.parameters(name), func(parameter string) bool {
-		for at := 0; ; {
-			i := strings.Index(after[at:], parameter)
-			if i < 0 {
-				return false
-			}
-			at += i
-			before, rest := after[:at], after[at+len(parameter):]
-			at += len(parameter)
-			option := strings.HasSuffix(before, "--") || strings.HasSuffix(before, " :") || strings.HasSuffix(before, "<")
-			value := strings.TrimLeft(rest, "\"'`")
-			key := strings.HasPrefix(value, "=") || strings.HasPrefix(strings.TrimLeft(value, " "), ": ") ||
-				strings.HasPrefix(value, ":") || strings.HasPrefix(value, " = ") || option
-			if key && gapBeforeKey.MatchString(strings.TrimSuffix(before, "<")) {
-				return true
-			}
-		}
-	})
 }

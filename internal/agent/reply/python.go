@@ -48,7 +48,7 @@ func (l *lowering) call(n *literal.Node, label string) error {
 			default:
 				return errPositional
 			}
-			if known && len(n.Fields) == 1 && f.Value.Kind == literal.ObjectKind && l.ownNames(tool, &f.Value) {
+			if known && len(n.Fields) == 1 && f.Value.Kind == literal.ObjectKind && l.p.ownFields(tool, &f.Value, -1, -1) > 0 {
 				arguments = f.Value
 				continue
 			}
@@ -66,18 +66,8 @@ func (l *lowering) call(n *literal.Node, label string) error {
 	if err != nil {
 		return err
 	}
-	l.calls = append(l.calls, Call{Tool: tool, Label: label, Arguments: text})
+	l.calls = append(l.calls, l.p.parallel(Call{Tool: tool, Label: label, Arguments: text})...)
 	return nil
-}
-
-// ownNames reports whether every field of a dictionary is a parameter of the tool.
-func (l *lowering) ownNames(tool string, n *literal.Node) bool {
-	for i := range n.Fields {
-		if l.p.tools.parameter(tool, n.Fields[i].Name) == nil {
-			return false
-		}
-	}
-	return len(n.Fields) > 0
 }
 
 // value replaces names by references or constants, and calls by references to the calls moved before.
@@ -317,7 +307,8 @@ func readEmbeddedPython(p *reading) {
 			if budget <= 0 {
 				break
 			}
-			if start < at || !p.tools.known(p.tools.resolve(text[s.Start+m[4]:s.Start+m[5]])) {
+			if start < at || !p.tools.known(p.tools.resolve(text[s.Start+m[4]:s.Start+m[5]])) ||
+				signature.MatchString(text[s.Start+m[5]:]) {
 				continue
 			}
 			c, read, ok := p.embeddedStatement(text, start)

@@ -42,19 +42,20 @@ var verdictStages = []struct {
 var (
 	answeredVerdict = regexp.MustCompile(
 		`(?i)\b(?:answer|decision|verdict|judge?ment|response)["'*_` + "`" + `]*(?:\s*[:=]|\s+(?:is|would be|must be)\b:?)` +
-			`["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
+			`["'*_` + "`" + `\s{<\[(]*(yes|nope|no)\b`)
 	concludedVerdict = regexp.MustCompile(
-		`(?i)\bconclusion["'*_)` + "`" + `]*(?:\s*[:=]|\s+is\b:?)["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
+		`(?i)\bconclusion["'*_)` + "`" + `]*(?:\s*[:=]|\s+is\b:?)["'*_` + "`" + `\s{<\[(]*(yes|nope|no)\b`)
 	// boxedVerdict matches a verdict in a LaTeX box or in its own tag.
-	boxedVerdict    = regexp.MustCompile(`(?i)(?:\\boxed\{\s*(?:\\text\{\s*)?|<(?:answer|decision|verdict|final_answer)>\s*["'*]*)(yes|no)\b`)
-	leadingVerdict  = regexp.MustCompile(`(?i)^[\s"'*_>#({<\[` + "`" + `-]*(yes|no)\b`)
+	boxedVerdict = regexp.MustCompile(`(?i)(?:\\boxed\{\s*(?:\\\w+\{\s*)*|<(?:(?:final_)?(?:answer|decision|verdict|judge?ment|response|result)|final)>` +
+		`\s*["'*]*)(yes|nope|no)\b`)
+	leadingVerdict  = regexp.MustCompile(`(?i)^[\s"'*_>#({<\[✅❌☑✔✗✘\x{fe0f}` + "`" + `-]*(yes|nope|no)\b`)
 	trailingVerdict = regexp.MustCompile(
-		`(?i)(?:^|\n|[:=>.,;]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" +
+		`(?i)(?:^|\n|[:=>.,;?]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" +
 			`>#-]*(yes|no)["'*_.!})>\]\s` + "`" + `]*$`)
 	// verdictGoesOn matches what may follow the word: anything but a word of the same sentence that changes its meaning
 	// ("no tool", "yes or no").
 	verdictGoesOn = regexp.MustCompile(
-		`(?i)^(?:["'*_})>\]` + "`" + `]|\s)*(?:$|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b)`)
+		`(?i)^(?:["'*_})>\]$` + "`" + `]|\\\)|\s)*(?:$|</|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b)`)
 	hasWord          = regexp.MustCompile(`[\pL\pN]`)
 	explanationLabel = regexp.MustCompile(`(?i)^["'*_#\s` + "`" + `]*(?:explanation|reason(?:ing)?|thoughts?|why)["'*_\s` +
 		"`" + `]*:["'*_\s` + "`" + `]*`)
@@ -63,10 +64,17 @@ var (
 			`]*[:=]?["'*_\s{<\[(` + "`" + `]*$`)
 )
 
+// finalMessage begins the final message of a reply in harmony.
+var finalMessage = regexp.MustCompile(`<\|channel\|>final[^<>\n]*<\|message\|>`)
+
 // ReadVerdict reads a reply. It never fails: it names what it cannot read.
 func ReadVerdict(reply *model.Reply) Verdict {
 	thoughts, rest := SplitThoughts(unwrapped(reply.Message.Content))
-	text := strings.TrimSpace(rest)
+	if m := finalMessage.FindAllStringIndex(rest, -1); m != nil {
+		thoughts.add(rest[:m[len(m)-1][1]])
+		rest = rest[m[len(m)-1][1]:]
+	}
+	text := strings.TrimSpace(trailingMarks.ReplaceAllString(rest, ""))
 	var out Verdict
 	if said, explanation, ok := jsonVerdict(text); ok {
 		out.Said, out.Known, out.Explanation = said, true, explanation
