@@ -32,7 +32,8 @@ var reactTags = map[string]string{
 }
 
 // xmlTag matches a tag of the loop written as an XML tag.
-var xmlTag = regexp.MustCompile(`(?i)<(/?)(thought|action_?input|action|tool_?input|tool|observation|final_?answer|decline)>`)
+var xmlTag = regexp.MustCompile(
+	`(?i)<(/?)(thought|action_?input|action|tool_?input|tool|observation|final_?answer|decline)>`)
 
 // fromXML rewrites XML tags as lines, in a reply without line tags.
 func fromXML(text string) string {
@@ -210,40 +211,7 @@ var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*
 // act reads an action and its input. An action may also be a whole call in any form that [Reader] accepts.
 func (s *ReactStep) act(action, input string, given bool) {
 	action = strings.TrimSpace(strings.Trim(action, "* \t"))
-	if !s.reader.tools.known("finish") && !s.reader.tools.known("Finish") {
-		if m := finishCall.FindStringSubmatch(action); m != nil && !given {
-			s.answer(strings.TrimSpace(m[1] + m[2]))
-			return
-		}
-		if strings.EqualFold(strings.Trim(action, "`\"'[]*. "), "finish") {
-			action = ActAnswer
-		}
-	}
-	if s.finalObject(action) {
-		return
-	}
-	switch strings.ToLower(strings.Trim(action, "`\"'[]*. ")) {
-	case "", "none", "n/a", "no action":
-		s.leave(ReasonNoTool, strings.TrimSpace("Action: "+action+"\n"+input))
-		return
-	case ActDecline:
-		if tools := s.reader.tools; !tools.known(ActDecline) {
-			reason := input
-			if arguments, unparsed := readArguments(input); len(unparsed) == 0 && input != "" {
-				reason = ReasonIn(arguments)
-			}
-			s.Action = &task.Action{Kind: task.ActionDecline, Text: reason}
-			return
-		}
-	case "final answer", "final_answer", ActAnswer:
-		if arguments, unparsed := readArguments(input); len(unparsed) == 0 && input != "" {
-			if answer, left, ok := answerOf(arguments); ok {
-				s.Action = &answer
-				s.Unparsed = append(s.Unparsed, left...)
-				return
-			}
-		}
-		s.answer(input)
+	if s.ends(action, input, given) {
 		return
 	}
 	if m := toolName.FindStringSubmatch(action); m != nil || s.reader.tools.known(action) {
@@ -254,19 +222,8 @@ func (s *ReactStep) act(action, input string, given bool) {
 		s.call(s.reader.tools.resolve(name), input)
 		return
 	}
-	if m := objectCall.FindStringSubmatch(action); m != nil && !given {
-		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) && isWholeValue(m[2]) {
-			s.call(name, m[2])
-			return
-		}
-	}
-	if m := bracketCall.FindStringSubmatch(action); m != nil && !given {
-		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) {
-			if one, ok := s.reader.tools.onlyArgument(name, m[2]); ok {
-				s.call(name, one)
-				return
-			}
-		}
+	if !given && s.bracketed(action) {
+		return
 	}
 	text := spacedCall.ReplaceAllString(action, "$1(")
 	if given {
@@ -275,6 +232,65 @@ func (s *ReactStep) act(action, input string, given bool) {
 	if !s.firstCall(&model.Message{Content: text}) {
 		s.leave(ReasonNoTool, text)
 	}
+}
+
+// ends reads an action that calls no tool: an answer, a decline, or no action at all.
+func (s *ReactStep) ends(action, input string, given bool) bool {
+	name := strings.ToLower(strings.Trim(action, "`\"'[]*. "))
+	if !s.reader.tools.known("finish") && !s.reader.tools.known("Finish") {
+		if m := finishCall.FindStringSubmatch(action); m != nil && !given {
+			s.answer(strings.TrimSpace(m[1] + m[2]))
+			return true
+		}
+		if name == "finish" {
+			name = ActAnswer
+		}
+	}
+	switch name {
+	case "", "none", "n/a", "no action":
+		s.leave(ReasonNoTool, strings.TrimSpace("Action: "+action+"\n"+input))
+		return true
+	case ActDecline:
+		if s.reader.tools.known(ActDecline) {
+			return false
+		}
+		reason := input
+		if arguments, unparsed := readArguments(input); len(unparsed) == 0 && input != "" {
+			reason = ReasonIn(arguments)
+		}
+		s.Action = &task.Action{Kind: task.ActionDecline, Text: reason}
+		return true
+	case "final answer", "final_answer", ActAnswer:
+		if arguments, unparsed := readArguments(input); len(unparsed) == 0 && input != "" {
+			if answer, left, ok := answerOf(arguments); ok {
+				s.Action = &answer
+				s.Unparsed = append(s.Unparsed, left...)
+				return true
+			}
+		}
+		s.answer(input)
+		return true
+	}
+	return s.finalObject(action)
+}
+
+// bracketed reads an action with its arguments in brackets: one object of all, or the only argument.
+func (s *ReactStep) bracketed(action string) bool {
+	if m := objectCall.FindStringSubmatch(action); m != nil {
+		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) && isWholeValue(m[2]) {
+			s.call(name, m[2])
+			return true
+		}
+	}
+	if m := bracketCall.FindStringSubmatch(action); m != nil {
+		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) {
+			if one, ok := s.reader.tools.onlyArgument(name, m[2]); ok {
+				s.call(name, one)
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // finalObject reads an action that is an object with a final answer, as LangChain's structured chat asks for:
@@ -301,8 +317,8 @@ func (s *ReactStep) finalObject(action string) bool {
 }
 
 // bracketCall matches an action with its argument in brackets: Search[Bergen]. objectCall matches one with all its
-// arguments as an object in brackets: search[{"city": "Bergen"}]. finishCall is the last act of the prompts of the first
-// ReAct agents: Finish[42]. spacedCall allows a space before the brackets.
+// arguments as an object in brackets: search[{"city": "Bergen"}]. finishCall matches the last act of the first ReAct
+// agents: Finish[42]. spacedCall allows a space before the brackets.
 var (
 	objectCall  = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_.-]*)[ \t]*[\[(]\s*(\{.*\})\s*[\])]$`)
 	finishCall  = regexp.MustCompile(`(?is)^finish[ \t]*(?:\[(.*)\]|\((.*)\))\.?$`)
