@@ -89,7 +89,7 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 	needNative(t)
 	dir := t.TempDir()
 	suite, run := filepath.Join(dir, "suite"), filepath.Join(dir, "run")
-	do(t, []string{"build", "--corpus", "demo", "--limit", "60", "--neighbours", "3", "--out", suite})
+	do(t, []string{"build", "--corpus", "demo", "--limit", "40", "--neighbours", "3", "--out", suite})
 	done := make(chan struct{})
 	var killer sync.WaitGroup
 	killed := 0
@@ -115,7 +115,7 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 			}
 		}
 	})
-	const trials = 15
+	const trials = 8
 	do(t, []string{"run", suite, "--agent", "gold-code", "--trials", strconv.Itoa(trials), "--interpreter", "native",
 		"--workers", "4", "--out", run},
 		diag.ExitInternal)
@@ -131,8 +131,8 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 	}
 	do(t, []string{"resume", run})
 	valid, wrong, lost, invalid := ends(t, run)
-	if valid != 60*trials || invalid != 0 {
-		t.Errorf("%d valid episodes and %d invalid ones, want %d and none", valid, invalid, 60*trials)
+	if valid != 40*trials || invalid != 0 {
+		t.Errorf("%d valid episodes and %d invalid ones, want %d and none", valid, invalid, 40*trials)
 	}
 	if wrong > lost {
 		t.Errorf("%d episodes failed, and only %d were told of a loss", wrong, lost)
