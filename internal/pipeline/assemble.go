@@ -19,12 +19,10 @@ import (
 )
 
 // assemble makes the suite of what was published.
-//
-//nolint:funlen // fills the suite field by field
 func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	s := &suite.Suite{Tools: b.tools, Documents: map[string][]byte{}}
 	s.Manifest.Seed = b.opts.Seed
-	files := map[string]string{}
+	built := &Built{Suite: s, Databases: map[string]string{}}
 	for _, src := range b.sources {
 		if src.world == nil {
 			continue
@@ -34,7 +32,7 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 			Synthesized: src.made,
 		})
 		s.Schemas = append(s.Schemas, &suite.Schema{Database: src.name, Text: src.schema.Text()})
-		files[src.name] = src.file
+		built.Databases[src.name] = src.file
 	}
 	slices.SortFunc(s.Manifest.Databases, func(x, y suite.DatabaseFile) int { return strings.Compare(x.Name, y.Name) })
 	slices.SortFunc(s.Schemas, func(x, y *suite.Schema) int { return strings.Compare(x.Database, y.Database) })
@@ -45,47 +43,8 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 			variants[v.variantOf] = append(variants[v.variantOf], v)
 		}
 	}
-	var published []*item
-	b.isPublished = map[string]bool{}
-	for _, it := range b.items {
-		if len(it.published()) > 0 {
-			published = append(published, it)
-			b.isPublished[it.id] = true
-		}
-		// A variant is rejected with its source.
-		for _, v := range variants[it.id] {
-			if it.rejection != nil {
-				v.reject(b, it.rejection.Reason, 0, 0, "its source is rejected: "+it.rejection.Message)
-				continue
-			}
-			for at, f := range it.forms {
-				if f.rejection != nil {
-					v.rejectForm(b, v.forms[at], f.rejection.Reason, 0, 0, "its source is rejected: "+f.rejection.Message)
-				}
-			}
-			if len(v.published()) > 0 {
-				published = append(published, v)
-			}
-		}
-	}
-	validation := b.split(published)
-	used := map[string]bool{}
-	for _, it := range published {
-		for _, f := range it.published() {
-			b.publish(s, it, f, validation[it.root()])
-			for _, start := range f.starts() {
-				used[start.Source] = true
-			}
-		}
-	}
-	for _, src := range b.sources {
-		for _, table := range src.tables() {
-			if used[table.ID] {
-				s.Sources = append(s.Sources, table)
-			}
-		}
-	}
-	slices.SortFunc(s.Sources, func(x, y *task.Source) int { return strings.Compare(x.ID, y.ID) })
+	published := b.choose(variants)
+	b.publishAll(s, published)
 	s.Rejected = b.rejections(variants)
 	s.Recipes = b.recipes()
 	if err := b.document(s); err != nil {
@@ -108,11 +67,59 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	b.manifest(s, published, conditions)
-	built := &Built{Suite: s, Databases: files}
 	for _, c := range b.corpora {
 		built.Warnings = append(built.Warnings, c.Warnings...)
 	}
 	return built, nil
+}
+
+// choose lists the examples and variants to publish, and rejects variants with their source.
+func (b *builder) choose(variants map[string][]*item) []*item {
+	var published []*item
+	b.isPublished = map[string]bool{}
+	for _, it := range b.items {
+		if len(it.published()) > 0 {
+			published = append(published, it)
+			b.isPublished[it.id] = true
+		}
+		for _, v := range variants[it.id] {
+			if it.rejection != nil {
+				v.reject(b, it.rejection.Reason, 0, 0, "its source is rejected: "+it.rejection.Message)
+				continue
+			}
+			for at, f := range it.forms {
+				if f.rejection != nil {
+					v.rejectForm(b, v.forms[at], f.rejection.Reason, 0, 0, "its source is rejected: "+f.rejection.Message)
+				}
+			}
+			if len(v.published()) > 0 {
+				published = append(published, v)
+			}
+		}
+	}
+	return published
+}
+
+// publishAll adds the tasks of examples, and the sources from which their plans start.
+func (b *builder) publishAll(s *suite.Suite, published []*item) {
+	validation := b.split(published)
+	used := map[string]bool{}
+	for _, it := range published {
+		for _, f := range it.published() {
+			b.publish(s, it, f, validation[it.root()])
+			for _, start := range f.starts() {
+				used[start.Source] = true
+			}
+		}
+	}
+	for _, src := range b.sources {
+		for _, table := range src.tables() {
+			if used[table.ID] {
+				s.Sources = append(s.Sources, table)
+			}
+		}
+	}
+	slices.SortFunc(s.Sources, func(x, y *task.Source) int { return strings.Compare(x.ID, y.ID) })
 }
 
 // worldsOf returns the published databases of a build under way.
@@ -332,19 +339,30 @@ func (b *builder) settings() map[string]string {
 
 // count accounts for one style, or with "" for all of them: an example is then published if it is in some style, and
 // rejected if it is in none.
-//
-//nolint:gocyclo,funlen // one branch for each count of the manifest
 func (b *builder) count(s *suite.Suite, published []*item, style string) suite.Counts {
 	c := suite.Counts{
 		Read: b.read, RejectedByReason: map[string]int{}, Workflows: map[string]int{},
 		Instances: map[string]suite.InstanceCounts{},
 	}
-	of := func(f *form) bool { return style == "" || f.style == style }
 	for _, known := range b.opts.Styles {
 		if style == "" || style == known {
 			c.Tools += len(s.Tools[known])
 		}
 	}
+	b.countExamples(&c, published, func(f *form) bool { return style == "" || f.style == style })
+	b.countRejections(&c, s, style)
+	for i, t := range s.Tasks {
+		if style == "" || t.Style == style {
+			countTask(&c, t, s.Instances[i], s.Certificates[i])
+		}
+	}
+	c.MutationScore = c.Mutants.Score()
+	c.Instances[condition.RoleClean] = suite.InstanceCounts{Made: c.Tasks, Certified: c.Tasks}
+	return c
+}
+
+// countExamples counts examples and variants with a form of a style.
+func (b *builder) countExamples(c *suite.Counts, published []*item, of func(*form) bool) {
 	for _, it := range b.items {
 		if slices.ContainsFunc(it.forms, func(f *form) bool { return of(f) && f.proof != nil && f.proof.Agrees() }) {
 			c.Proven++
@@ -369,7 +387,11 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 		}
 	}
 	c.Rejected = c.Read - c.Published
-	unpublished := map[string]bool{} // examples that some style rejects, counted once
+}
+
+// countRejections counts the rejections of a style by their reason. It counts an example that some style rejects once.
+func (b *builder) countRejections(c *suite.Counts, s *suite.Suite, style string) {
+	unpublished := map[string]bool{}
 	for _, r := range s.Rejected {
 		if style != "" && r.Style != "" && r.Style != style {
 			continue
@@ -391,34 +413,26 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 			c.RejectedByReason[r.Reason]++
 		}
 	}
-	for i, t := range s.Tasks {
-		if style != "" && t.Style != style {
-			continue
+}
+
+func countTask(c *suite.Counts, t *task.Task, clean *suite.Instance, proof *suite.Certificate) {
+	c.Tasks++
+	for _, count := range []struct {
+		n  *int
+		is bool
+	}{
+		{&c.TasksWithAlternative, len(t.Plans) > 1},
+		{&c.TasksWithPaths, len(t.Paths) > 0},
+		{&c.Weak, slices.Contains(t.Flags, task.FlagWeak)},
+		{&c.Guessable, slices.Contains(t.Flags, task.FlagGuessable)},
+		{&c.Ambiguous, t.Ambiguous()},
+		{&c.Synthesized, slices.Contains(t.Flags, task.FlagSynthesized)},
+	} {
+		if count.is {
+			*count.n++
 		}
-		c.Tasks++
-		if len(t.Plans) > 1 {
-			c.TasksWithAlternative++
-		}
-		if len(t.Paths) > 0 {
-			c.TasksWithPaths++
-		}
-		if slices.Contains(t.Flags, task.FlagWeak) {
-			c.Weak++
-		}
-		if slices.Contains(t.Flags, task.FlagGuessable) {
-			c.Guessable++
-		}
-		if t.Ambiguous() {
-			c.Ambiguous++
-		}
-		if slices.Contains(t.Flags, task.FlagSynthesized) {
-			c.Synthesized++
-		}
-		c.Workflows[s.Instances[i].Workflow]++
-		c.Mutants = c.Mutants.Add(s.Certificates[i].Mutants)
-		c.JoinMutants = c.JoinMutants.Add(s.Certificates[i].Joins)
 	}
-	c.MutationScore = c.Mutants.Score()
-	c.Instances[condition.RoleClean] = suite.InstanceCounts{Made: c.Tasks, Certified: c.Tasks}
-	return c
+	c.Workflows[clean.Workflow]++
+	c.Mutants = c.Mutants.Add(proof.Mutants)
+	c.JoinMutants = c.JoinMutants.Add(proof.Joins)
 }

@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -226,22 +225,12 @@ func (f *finding) mapColumn(column int, change func(v any) any) bool {
 	changed := false
 	for _, row := range f.rows {
 		fresh := change(row[column])
-		if !same(fresh, row[column]) {
+		if !task.Identical(fresh, row[column]) {
 			row[column], changed = fresh, true
 		}
 	}
 	f.rewritten = f.rewritten || changed
 	return changed
-}
-
-// same compares two SQLite values, types included.
-func same(a, b any) bool {
-	x, isBlob := a.(task.Blob)
-	y, areBlobs := b.(task.Blob)
-	if isBlob || areBlobs {
-		return isBlob && areBlobs && bytes.Equal(x, y)
-	}
-	return a == b
 }
 
 // texts lists the texts of a column; plain reports whether there are numbers too.
@@ -260,7 +249,7 @@ func (f *finding) texts(column int) (texts []string, plain bool) {
 // sameRows reports whether two findings have the same rows in the same order. Types count.
 func sameRows(a, b *finding) bool {
 	return len(a.rows) == len(b.rows) && slices.EqualFunc(a.rows, b.rows, func(x, y []any) bool {
-		return slices.EqualFunc(x, y, same)
+		return slices.EqualFunc(x, y, task.Identical)
 	})
 }
 

@@ -18,7 +18,7 @@ var missingTactic = &tactic{
 			}
 			return f.mapColumn(column, func(v any) any {
 				for _, d := range declared {
-					if d, ok := scalar(d); ok && meansSame(v, d) {
+					if d, ok := scalar(d); ok && task.Equal(v, d) {
 						return nil
 					}
 				}
@@ -26,14 +26,4 @@ var missingTactic = &tactic{
 			})
 		})
 	},
-}
-
-// meansSame compares two values, numbers by value.
-func meansSame(a, b task.Value) bool {
-	x, isReal := a.(float64)
-	y, isWhole := b.(int64)
-	if isReal && isWhole {
-		return x == float64(y)
-	}
-	return same(a, b)
 }

@@ -327,25 +327,11 @@ func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 
 // sameLiteral reports whether a literal of a query equals the value of a plan: a number may be written as text.
 func sameLiteral(v any, planned task.Value) bool {
-	if x, isNumber := number(v); isNumber {
-		y, both := number(planned)
+	if x, isNumber := task.ReadNumber(v); isNumber {
+		y, both := task.ReadNumber(planned)
 		return both && x == y
 	}
 	return v == planned
-}
-
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	case string:
-		f, err := strconv.ParseFloat(v, 64)
-		return f, err == nil
-	default:
-		return 0, false
-	}
 }
 
 // literal writes a value as an operand of SQL.

@@ -59,7 +59,7 @@ func bounds(_ context.Context, s *subject) error {
 	dates := datesIn(question)
 	for i := range s.givens {
 		g := &s.givens[i]
-		v, ok := number(g.Value)
+		v, ok := task.ReadNumber(g.Value)
 		if !ok || g.Role != task.RoleCompare || g.Other == nil || s.near(v) > 1 {
 			continue
 		}
@@ -133,7 +133,7 @@ func operator(b bounding) ast.Operator {
 func (s *subject) near(v float64) int {
 	n := 0
 	for i := range s.givens {
-		if w, ok := number(s.givens[i].Value); ok && w >= v-2 && w <= v+2 {
+		if w, ok := task.ReadNumber(s.givens[i].Value); ok && w >= v-2 && w <= v+2 {
 			n++
 		}
 	}

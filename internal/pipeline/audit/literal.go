@@ -62,7 +62,7 @@ func types(ctx context.Context, s *subject) error {
 func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion string, err error) {
 	column := s.query.Describe(g.Other)
 	_, isText := g.literal.(string)
-	value, numeric := number(g.Value)
+	value, numeric := task.ReadNumber(g.Value)
 	switch {
 	case column.Affinity == schema.None && g.Column == "" && !isText && column.Type == sqlast.TypeText:
 		return fmt.Sprintf("%s is text, and %s a number: no text equals a number, and every text is above it", g.place(s),

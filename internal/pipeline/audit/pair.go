@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
@@ -108,7 +109,7 @@ func (s *subject) inPlace(o *subject) (*given, string) {
 		if g.other != "" {
 			return g, g.other
 		}
-		if _, isNumber := number(g.Value); isNumber && len(s.unused) > 0 {
+		if _, isNumber := task.ReadNumber(g.Value); isNumber && len(s.unused) > 0 {
 			return g, s.unused[0]
 		}
 	}

@@ -88,22 +88,8 @@ func implied(g *parameter.Given) bool {
 	if g.Value == "" {
 		return true
 	}
-	v, ok := number(g.Value)
+	v, ok := task.ReadNumber(g.Value)
 	return ok && g.Column == "" && (v == 0 && g.Role != task.RoleLike || v == 1 && g.Role == task.RoleCompare)
-}
-
-// number returns a value as a number, if it is one or spells one.
-func number(v task.Value) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	case string:
-		f, err := strconv.ParseFloat(v, 64)
-		return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
-	}
-	return 0, false
 }
 
 // stands reports whether a text contains a literal as whole tokens. Of a pattern, only the text around its wildcards
@@ -131,7 +117,7 @@ func nearSpelling(text string, g *parameter.Given) string {
 	if text == "" {
 		return ""
 	}
-	if v, ok := number(g.Value); ok {
+	if v, ok := task.ReadNumber(g.Value); ok {
 		if near := nearNumber(text, v); near != "" {
 			return near
 		}
@@ -350,55 +336,88 @@ var shortForms = map[string][]string{
 	"y": {"yes"}, "n": {"no", "not"}, "t": {"true"},
 }
 
-// abbreviated finds what a value abbreviates, or what abbreviates the value: by initials, or by the beginnings of its
-// words.
-//
-//nolint:gocyclo // one branch for each form of abbreviation
+// An abbreviation is one way in which a text and a value abbreviate each other. The first one that is found decides.
+type abbreviation struct {
+	example string // VALUE: words of the text
+	find    func(text string, have, want []word) string
+}
+
+var abbreviations = []abbreviation{
+	{"United States: US", initialsInText},
+	{"Comp. Sci.: Computer Science", beginningsInText},
+	{"F: female", shorterOrLonger},
+	{"USA: United States", initialsOfText},
+	{"CA: California", firstLetters},
+}
+
+// abbreviated finds what a value abbreviates, or what abbreviates the value.
 func abbreviated(text string, have, want []word) string {
-	at := func(from, to int) string { return text[have[from].Start:have[to].End] }
-	capital := func(i int) bool { return unicode.IsUpper(firstRune(text[have[i].Start:])) }
-	if len(want) > 1 { // in the text by its initials: US for United States
-		initials := ""
-		for _, w := range want {
-			if !slices.Contains(joiners, w.Folded) {
-				initials += string(firstRune(w.Folded))
-			}
-		}
-		for i, w := range have {
-			if w.Folded == initials && strings.ToUpper(at(i, i)) == at(i, i) {
-				return at(i, i)
-			}
+	for _, a := range abbreviations {
+		if found := a.find(text, have, want); found != "" {
+			return found
 		}
 	}
-	for from := 0; from+len(want) <= len(have); from++ { // Comp. Sci.
+	return ""
+}
+
+// initialsInText finds the initials of a value of several words.
+func initialsInText(_ string, have, want []word) string {
+	initials := ""
+	for _, w := range want {
+		if !slices.Contains(joiners, w.Folded) {
+			initials += string(firstRune(w.Folded))
+		}
+	}
+	for _, w := range have {
+		if len(want) > 1 && w.Folded == initials && strings.ToUpper(w.Text) == w.Text {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// beginningsInText finds words of which a value has the beginnings.
+func beginningsInText(text string, have, want []word) string {
+	for from := 0; from+len(want) <= len(have); from++ {
 		begins := true
 		for i, w := range want {
 			n := utf8.RuneCountInString(w.Folded)
 			begins = begins && n >= 3 && n <= 5 && strings.HasPrefix(have[from+i].Folded, w.Folded)
 		}
 		if begins {
-			return at(from, from+len(want)-1)
+			return text[have[from].Start:have[from+len(want)-1].End]
 		}
 	}
+	return ""
+}
+
+// code returns a value of one short word, or "".
+func code(want []word) string {
 	if len(want) != 1 || utf8.RuneCountInString(want[0].Folded) > 5 {
 		return ""
 	}
-	short := want[0].Folded
+	return want[0].Folded
+}
+
+// shorterOrLonger finds the word of which a value is the code, or a shorter code in capitals: US for USA.
+func shorterOrLonger(_ string, have, want []word) string {
+	short := code(want)
+	for _, w := range have {
+		if short != "" && (slices.Contains(shortForms[short], w.Folded) || utf8.RuneCountInString(short) >= 2 &&
+			len(w.Folded) >= 2 && strings.HasPrefix(short, w.Folded) && strings.ToUpper(w.Text) == w.Text) {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// initialsOfText finds words of which a value has the initials, or all but a last a.
+func initialsOfText(text string, have, want []word) string {
+	short := code(want)
 	n := utf8.RuneCountInString(short)
-	for i, w := range have {
-		if slices.Contains(shortForms[short], w.Folded) {
-			return at(i, i)
-		}
-		if n >= 2 && len(w.Folded) >= 2 && strings.HasPrefix(short, w.Folded) && strings.ToUpper(at(i, i)) == at(i, i) {
-			return at(i, i) // US for USA
-		}
-	}
-	if n < 2 {
-		return ""
-	}
 	for from := range have {
 		initials := ""
-		for i := from; i < len(have) && utf8.RuneCountInString(initials) < n; i++ {
+		for i := from; i < len(have) && n >= 2 && utf8.RuneCountInString(initials) < n; i++ {
 			if slices.Contains(joiners, have[i].Folded) {
 				if i == from {
 					break
@@ -406,24 +425,32 @@ func abbreviated(text string, have, want []word) string {
 				continue
 			}
 			initials += string(firstRune(have[i].Folded))
-			if i > from && capital(from) && capital(i) && (initials == short || initials+"a" == short) {
-				return at(from, i) // United States for US and USA
+			if i > from && capitalized(have[from]) && capitalized(have[i]) && (initials == short || initials+"a" == short) {
+				return text[have[from].Start:have[i].End]
 			}
-		}
-	}
-	for i, w := range have { // CA for California
-		second := strings.IndexByte(w.Folded, short[1])
-		if n == 2 && i > 0 && capital(i) && w.Folded[0] == short[0] && second > 0 && len(w.Folded) > 3 {
-			return at(i, i)
 		}
 	}
 	return ""
 }
 
+// firstLetters finds a name that has the two letters of a code in their order.
+func firstLetters(_ string, have, want []word) string {
+	short := code(want)
+	for i, w := range have {
+		if utf8.RuneCountInString(short) == 2 && i > 0 && capitalized(w) && w.Folded[0] == short[0] &&
+			strings.IndexByte(w.Folded, short[1]) > 0 && len(w.Folded) > 3 {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+func capitalized(w word) bool { return unicode.IsUpper(firstRune(w.Text)) }
+
 // flagged returns the word of a text that a yes-or-no column describes: `active` of is_active = 1.
 func flagged(text string, c *schema.Column, v task.Value) string {
 	value, isText := v.(string)
-	n, isNumber := number(v)
+	n, isNumber := task.ReadNumber(v)
 	switch {
 	case isNumber && (n == 0 || n == 1):
 	case isText && slices.Contains([]string{"t", "f", "y", "n", "yes", "no", "true", "false"}, strings.ToLower(value)):

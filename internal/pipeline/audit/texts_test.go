@@ -16,6 +16,22 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
+// TestAbbreviations applies every rule for abbreviations to its example. No earlier rule may take the example.
+func TestAbbreviations(t *testing.T) {
+	for _, a := range abbreviations {
+		value, words, _ := strings.Cut(a.example, ": ")
+		text := "All of " + words
+		have, want := english.Words(text), english.Words(value)
+		if found := abbreviated(text, have, want); found != words || a.find(text, have, want) != words {
+			t.Errorf("%s: finds %q", a.example, found)
+		}
+		first := slices.IndexFunc(abbreviations, func(a abbreviation) bool { return a.find(text, have, want) != "" })
+		if by := abbreviations[first].example; by != a.example {
+			t.Errorf("%s: the rule of %s applies", a.example, by)
+		}
+	}
+}
+
 func TestNumerals(t *testing.T) {
 	for text, want := range map[string][]string{
 		"more than 1,200 tons, 3.5 % of 20":        {"1,200=[1200]", "3.5=[3.5 0.035]", "20=[20]"},

@@ -74,7 +74,7 @@ func (g *grounding) find(n int, reuse bool) bool {
 		fits := true
 		for _, c := range row.Cells {
 			v, known := g.value(c)
-			if fits = !known || equal(have[c.Column], v) || keyed && !slices.Contains(key, c.Column); !fits {
+			if fits = !known || task.Equal(have[c.Column], v) || keyed && !slices.Contains(key, c.Column); !fits {
 				break
 			}
 			if fits = known || have[c.Column] != nil || keyed; !fits {
@@ -164,7 +164,7 @@ func (g *grounding) conform(n, at int) []change {
 	for _, c := range row.Cells {
 		have := g.m.sketch.Rows(i)[at]
 		v, known := g.value(c)
-		if !known || have == nil || equal(have[c.Column], v) {
+		if !known || have == nil || task.Equal(have[c.Column], v) {
 			continue
 		}
 		if !g.m.needed(i, at, []int{c.Column}) && g.m.sketch.Set(i, at, c.Column, v) {

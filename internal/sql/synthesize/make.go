@@ -108,28 +108,18 @@ func (m *maker) grown(before []int) []change {
 // occurs reports whether a row other than the one at a place has a value.
 func (m *maker) occurs(table, column int, v task.Value, except int) bool {
 	for at, row := range m.sketch.Rows(table) {
-		if at != except && row != nil && equal(row[column], v) {
+		if at != except && row != nil && task.Equal(row[column], v) {
 			return true
 		}
 	}
 	return false
 }
 
-// equal compares stored values: a whole real equals its integer.
-func equal(a, b task.Value) bool {
-	x, okX := number(a)
-	y, okY := number(b)
-	if okX && okY {
-		return x == y
-	}
-	return okX == okY && a == b
-}
-
 // needed reports whether the row at a place is the last one with a literal in one of some columns.
 func (m *maker) needed(table, at int, columns []int) bool {
 	row := m.sketch.Rows(table)[at]
 	for _, j := range columns {
-		holds := func(v task.Value) bool { return equal(v, row[j]) }
+		holds := func(v task.Value) bool { return task.Equal(v, row[j]) }
 		if slices.ContainsFunc(m.values.columns[table][j].literals, holds) && !m.occurs(table, j, row[j], at) {
 			return true
 		}

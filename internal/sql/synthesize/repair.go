@@ -71,7 +71,7 @@ func (m *maker) plausible(w database.Witness) database.Witness {
 // exchange returns a plausible value in place of one that a witness made up.
 func (m *maker) exchange(table, at int, v task.Value) (task.Value, bool) {
 	c := m.values.columns[table][at]
-	if slices.ContainsFunc(c.literals, func(l task.Value) bool { return equal(l, v) }) {
+	if slices.ContainsFunc(c.literals, func(l task.Value) bool { return task.Equal(l, v) }) {
 		return v, false
 	}
 	x, isNumber := number(v)

@@ -1157,20 +1157,8 @@ var inverse = map[ast.Operator]ast.Operator{
 }
 
 func arithmetic(op ast.Operator, x, y task.Value) task.Value {
-	number := func(v task.Value) (float64, bool) {
-		switch v := v.(type) {
-		case int64:
-			return float64(v), true
-		case float64:
-			return v, true
-		case string:
-			f, err := strconv.ParseFloat(v, 64)
-			return f, err == nil
-		}
-		return 0, false
-	}
-	a, okA := number(x)
-	c, okC := number(y)
+	a, okA := task.ReadNumber(x)
+	c, okC := task.ReadNumber(y)
 	if !okA || !okC {
 		return x
 	}

@@ -78,9 +78,10 @@ func Amounts(text string) []Numeral {
 func Numerals(text string) []Numeral {
 	var list []Numeral
 	tokens := numberToken.FindAllStringIndex(text, -1)
+	words := &numeralWords{text, tokens}
 	for i := 0; i < len(tokens); i++ {
 		if first, _ := utf8.DecodeRuneInString(text[tokens[i][0]:]); unicode.IsLetter(first) {
-			if n, next := wordNumeral(text, tokens, i); next > i {
+			if n, next := words.numeral(i); next > i {
 				list = append(list, n)
 				i = next - 1
 			}
@@ -142,67 +143,80 @@ func partOfName(text string, start, end int) bool {
 	return joinedBefore || joinedAfter || !Bounded(text, start, end) || text[start] == '.'
 }
 
-// wordNumeral reads a number in words that begins at the i-th token; next is the token after it, i where there is none.
-//
-//nolint:gocyclo // a state machine over the words of a numeral
-func wordNumeral(text string, tokens [][]int, i int) (n Numeral, next int) {
-	word := func(j int) string {
-		if j >= len(tokens) {
-			return ""
-		}
-		return strings.ToLower(text[tokens[j][0]:tokens[j][1]])
+// numeralWords are the tokens of a text from which numbers in words are read.
+type numeralWords struct {
+	text   string
+	tokens [][]int
+}
+
+// at returns a token in small letters, or "".
+func (t *numeralWords) at(i int) string {
+	if i >= len(t.tokens) {
+		return ""
 	}
-	n = Numeral{Start: tokens[i][0], End: tokens[i][1]}
-	if v := slices.Index(ordinalWords, word(i)); v > 0 {
+	return strings.ToLower(t.text[t.tokens[i][0]:t.tokens[i][1]])
+}
+
+// numeral reads a number in words that begins at the i-th token. It returns the token after it, or i if there is no
+// number.
+func (t *numeralWords) numeral(i int) (n Numeral, next int) {
+	n = Numeral{Start: t.tokens[i][0], End: t.tokens[i][1]}
+	if v := slices.Index(ordinalWords, t.at(i)); v > 0 {
 		n.Readings, n.Ordinal = []float64{float64(v)}, true
 		return n, i + 1
 	}
-	if v, lone := loneWords[word(i)]; lone {
+	if v, lone := loneWords[t.at(i)]; lone {
 		n.Readings, n.Lone = []float64{v}, true
 		for next := i + 1; v == 0.5 && next <= i+2; next++ { // half a dozen
-			if word(next) == "dozen" {
-				n.End, n.Readings, n.Lone = tokens[next][1], []float64{6}, false
+			if t.at(next) == "dozen" {
+				n.End, n.Readings, n.Lone = t.tokens[next][1], []float64{6}, false
 				return n, next + 1
 			}
 		}
 		return n, i + 1
 	}
-	total, part, j, fresh := 0.0, 0.0, i, true
-reading:
-	for ; j < len(tokens); j++ {
-		if j > i && strings.Trim(text[tokens[j-1][1]:tokens[j][0]], " -") != "" {
-			break
-		}
-		w := word(j)
-		small, ten := slices.Index(smallWords, w), slices.Index(tenWords, w)
-		switch scale := scaleWords[w]; {
+	return t.cardinal(i)
+}
+
+// cardinal reads one hundred and fifty.
+func (t *numeralWords) cardinal(i int) (n Numeral, next int) {
+	n = Numeral{Start: t.tokens[i][0], End: t.tokens[i][1]}
+	total, part, j, fresh := 0.0, 0.0, i, true // fresh: the last word was a scale, or there is none
+	for ; j < len(t.tokens) && (j == i || strings.Trim(t.text[t.tokens[j-1][1]:t.tokens[j][0]], " -") == ""); j++ {
+		w := t.at(j)
+		small, ten, scale := slices.Index(smallWords, w), slices.Index(tenWords, w), scaleWords[w]
+		switch {
 		case ten > 1 && fresh:
 			part += 10 * float64(ten)
+			fresh = false
 		case small >= 0 && (fresh || small > 0 && small < 10 && part >= 20 && math.Mod(part, 10) == 0):
 			part += float64(small)
+			fresh = false
 		case scale > 0 && (j > i || w == "hundred" || w == "thousand"):
-			if part == 0 {
-				part = 1
-			}
-			if part *= scale; scale >= 1e3 {
+			part = max(part, 1) * scale
+			if scale >= 1e3 {
 				total, part = total+part, 0
 			}
-			n.End, fresh = tokens[j][1], true
-			continue
-		case w == "and" && j > i && scaleWords[word(j-1)] > 0 &&
-			(IsSmallNumber(word(j+1)) || slices.Index(tenWords, word(j+1)) > 1):
+			fresh = true
+		case w == "and" && j > i && scaleWords[t.at(j-1)] > 0 && isUnitOrTen(t.at(j+1)):
 			continue
 		default:
-			break reading
+			return n.read(total+part, j > i), j
 		}
-		n.End, fresh = tokens[j][1], false
+		n.End = t.tokens[j][1]
 	}
-	if j == i {
-		return n, i
-	}
-	n.Readings = []float64{total + part}
-	return n, j
+	return n.read(total+part, j > i), j
 }
+
+// read sets the reading of a number that was found.
+func (n Numeral) read(v float64, found bool) Numeral {
+	if found {
+		n.Readings = []float64{v}
+	}
+	return n
+}
+
+func isUnitOrTen(w string) bool { return IsSmallNumber(w) || slices.Index(tenWords, w) > 1 }
 
 // SpellNumber writes a whole number from 0 to 99 in words, "" for others.
 func SpellNumber(v int64) string {

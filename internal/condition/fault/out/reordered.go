@@ -54,7 +54,7 @@ func (f *reordered) Place(p *fault.Placement) string {
 func sameReversed(rows []task.Row) bool {
 	for i := range rows {
 		for j, v := range rows[i] {
-			if string(task.AppendValue(nil, v)) != string(task.AppendValue(nil, rows[len(rows)-1-i][j])) {
+			if !task.Identical(v, rows[len(rows)-1-i][j]) {
 				return false
 			}
 		}
