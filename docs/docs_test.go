@@ -50,13 +50,21 @@ const address = "127.0.0.1:8080"
 //	```sh background   started, and ended with the page; it must print a line first
 //	```sh skip REASON  shown and not run, for one of the reasons above
 //	```text            what the block of commands before it prints; a line … matches any lines
+//	<!-- printed -->   the same as text, for Markdown that readers should see laid out; it ends with <!-- /printed -->
 //	```yaml file NAME  written to the file NAME of the page's folder (any language)
 type block struct {
 	line     int // of its first line in the page, from 1
 	language string
 	mode     []string
 	text     string
+	page     [2]string // what the page has before and after the text
 }
+
+// Marks of Markdown that a command printed.
+const (
+	printedFrom = "<!-- printed -->\n"
+	printedTo   = "<!-- /printed -->"
+)
 
 // TestCommandsOfThePages runs the pages side by side, and the blocks of a page in their order.
 func TestCommandsOfThePages(t *testing.T) {
@@ -119,7 +127,7 @@ func play(t *testing.T, page string, blocks []block) {
 				t.Errorf("%s: the commands before print\n%s\nand the page says\n%s", where, got, b.text)
 				continue
 			}
-			replace(t, page, b.text, got)
+			replace(t, page, b, got)
 		case b.language != "sh" || len(b.mode) > 0 && b.mode[0] == "skip":
 			source = ""
 		default:
@@ -215,13 +223,13 @@ func trimLines(text string) string {
 }
 
 // replace puts new output into a page.
-func replace(t *testing.T, page, before, after string) {
+func replace(t *testing.T, page string, b block, after string) {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fenced := func(s string) string { return "```text\n" + s + "```" }
-	changed := strings.Replace(string(text), fenced(before), fenced(trimLines(after)), 1)
+	around := func(s string) string { return b.page[0] + s + b.page[1] }
+	changed := strings.Replace(string(text), around(b.text), around(trimLines(after)), 1)
 	if err := os.WriteFile(page, []byte(changed), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -241,15 +249,18 @@ func read(t *testing.T, page string) []block {
 	for i, line := range strings.Split(string(text), "\n") {
 		found := fence.FindStringSubmatch(line)
 		switch {
-		case open && found != nil:
+		case open && (found != nil || line == printedTo):
 			open = false
 		case open:
 			last := &blocks[len(blocks)-1]
 			last.text += line + "\n"
+		case line+"\n" == printedFrom:
+			open = true
+			blocks = append(blocks, block{line: i + 1, language: "text", page: [2]string{printedFrom, printedTo}})
 		case found != nil:
 			open = true
 			words := strings.Fields(found[1])
-			b := block{line: i + 1}
+			b := block{line: i + 1, page: [2]string{"```text\n", "```"}}
 			if len(words) > 0 {
 				b.language, b.mode = words[0], words[1:]
 			}

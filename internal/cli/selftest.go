@@ -18,8 +18,8 @@ func (a *app) selftestCommand() *cobra.Command {
 		Use:   "selftest SUITE",
 		Short: "Measure the threats to the validity of a suite with scripted policies and shortcuts",
 		Long: "Measures what a suite's numbers rest on: that gold is right, that faults take effect and can be survived,\n" +
-			"and that no shortcut finds the answer or the fault. docs/validity.md explains each check. A missed target\n" +
-			"ends the command with exit code 1.",
+			"and that no shortcut finds the answer or the fault. docs/validity.md shows an example, which --markdown\n" +
+			"wrote. A missed target ends the command with exit code 1.",
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settings.AtLeast("workers", o.Workers, 1); err != nil {
@@ -42,7 +42,7 @@ func (a *app) selftestCommand() *cobra.Command {
 					return err
 				}
 			case markdown:
-				a.printf("%s", selftest.Table(results).Markdown())
+				a.printf("%s", selftest.Markdown(results))
 			default:
 				a.printf("%s", selftest.Text(results))
 			}
@@ -55,6 +55,6 @@ func (a *app) selftestCommand() *cobra.Command {
 	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 0, "seed of random draws")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "names of checks; the default is all")
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of docs/validity.md")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the results as docs/validity.md shows them")
 	return cmd
 }

@@ -3,8 +3,7 @@ package selftest
 import (
 	"context"
 	"fmt"
-
-	"github.com/seatrial/seatrial/internal/certify/shortcut"
+	"math"
 )
 
 // disclosureChecks are about what an instance reveals before the first call.
@@ -32,22 +31,27 @@ var disclosureChecks = []Check{
 	{
 		Name: "tool-count", Claim: "The number of tools does not reveal that the right ones are missing.",
 		Method: "balanced accuracy of the best threshold on the number of tools",
-		Target: Target{AtMost, 0.5}, Unit: UnitShare, measure: measureListings(2, func(l []shortcut.Listing) float64 {
-			return shortcut.Threshold(l, func(l *shortcut.Listing) int { return l.Tools })
+		Target: Target{AtMost, 0.5}, Unit: UnitShare, measure: measureListings(2, func(l []listing) float64 {
+			return threshold(l, func(l *listing) int { return l.tools })
+		}),
+	},
+	{
+		Name: "tool-length", Claim: "The length of the listing does not reveal that the right tools are missing.",
+		Method: "balanced accuracy of the best threshold on the bytes of names and descriptions",
+		Target: Target{AtMost, 0.6}, Unit: UnitShare, measure: measureListings(fewListings, func(l []listing) float64 {
+			return threshold(l, func(l *listing) int { return l.length })
 		}),
 	},
 	{
 		Name: "tool-words", Claim: "The words of the tools do not reveal that the right ones are missing.",
-		Method: "balanced accuracy of naive Bayes on names and descriptions, trained on half of the databases, tried on " +
+		Method: "the better of two classifiers of names and descriptions, trained on half of the databases and tested on the " +
 			"others",
-		Target: Target{AtMost, 0.6}, Unit: UnitShare, measure: measureListings(fewListings, shortcut.Words),
+		Target: Target{AtMost, 0.6}, Unit: UnitShare, measure: measureListings(fewListings, classified),
 	},
 }
 
-func meter(t *Trial) *shortcut.Meter { return &shortcut.Meter{Suite: t.Suite, Stage: t.Stage} }
-
 func measureViews(ctx context.Context, t *Trial) (Figure, error) {
-	compared, differing, err := meter(t).Views(ctx)
+	compared, differing, err := t.views(ctx)
 	f := ShareOf(len(differing), compared)
 	if len(differing) > 0 {
 		f.Note = "first " + differing[0]
@@ -56,44 +60,59 @@ func measureViews(ctx context.Context, t *Trial) (Figure, error) {
 }
 
 func measureReplicas(ctx context.Context, t *Trial) (Figure, error) {
-	found, chance, err := meter(t).Replicas(ctx)
-	if err != nil || chance.N == 0 {
+	found, chance, of, err := t.replicaShares(ctx)
+	if err != nil || of == 0 {
 		return Figure{}, err
 	}
 	return Figure{
-		Value: found.Rate() / chance.Rate(), Of: int(found.Of),
-		Note: fmt.Sprintf("%.1f %% of them, by chance %.1f %%", 100*found.Rate(), 100*chance.Rate()),
+		Value: found / chance, Of: of,
+		Note: fmt.Sprintf("%.1f %% of them, by chance %.1f %%", 100*found, 100*chance),
 	}, nil
 }
 
 func measureOneCall(ctx context.Context, t *Trial) (Figure, error) {
-	found, _, err := meter(t).OneCall(ctx, false)
+	f, err := t.oneCall(ctx, false, false)
 	if err != nil {
 		return Figure{}, err
 	}
-	fitting, _, err := meter(t).OneCall(ctx, true)
-	f := ShareOf(int(found.N), int(found.Of))
-	f.Note = fmt.Sprintf("%.1f %% if only tools are drawn whose arguments the values fill", 100*fitting.Rate())
+	fitting, err := t.oneCall(ctx, true, false)
+	if err != nil {
+		return Figure{}, err
+	}
+	chance, err := t.oneCall(ctx, true, true)
+	f.Note = fmt.Sprintf("%.1f %% if only tools are drawn whose arguments the values fill; %.1f %% by such a call of another tool",
+		100*fitting.Value, 100*chance.Value)
 	return f, err
 }
 
-func measureAlwaysStrict(ctx context.Context, t *Trial) (Figure, error) {
-	s, err := meter(t).AlwaysStrict(ctx)
-	return ShareOf(int(s.N), int(s.Of)), err
-}
+func measureAlwaysStrict(ctx context.Context, t *Trial) (Figure, error) { return t.alwaysStrict(ctx) }
 
-// fewListings is the least number of listings that a classifier is trained and tried on.
+// fewListings is the least number of listings that a classifier is trained and tested on.
 const fewListings = 60
 
+// balanced is the figure of a balanced accuracy that was reached on n examples. A classifier that knows nothing reaches
+// more than a half by chance; a rule that must not say anything (least examples suffice) has no noise.
+func balanced(value float64, n, least int) Figure {
+	f := Figure{Value: value, Of: n}
+	if least >= fewListings {
+		spread := 1 / math.Sqrt(float64(n))
+		f.Noise = max(0, spread-0.1)
+		f.Note = fmt.Sprintf("chance is 50 %% ± %.0f", 100*spread)
+	}
+	return f
+}
+
 // measureListings measures how well something tells hopeless listings from others, if there are enough.
-func measureListings(
-	least int, accuracy func([]shortcut.Listing) float64,
-) func(context.Context, *Trial) (Figure, error) {
+func measureListings(least int, accuracy func([]listing) float64) func(context.Context, *Trial) (Figure, error) {
 	return func(ctx context.Context, t *Trial) (Figure, error) {
-		list, err := meter(t).Listings(ctx)
+		list, err := t.listings(ctx)
 		if err != nil || len(list) < least {
 			return Figure{}, err
 		}
-		return Figure{Value: accuracy(list), Of: len(list)}, nil
+		value := accuracy(list)
+		if math.IsNaN(value) {
+			return Figure{}, nil // one database: nothing to test on
+		}
+		return balanced(value, len(list), least), nil
 	}
 }

@@ -3,8 +3,11 @@ package selftest
 import (
 	"context"
 	"math"
+	"regexp"
 
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/cues"
+	"github.com/seatrial/seatrial/internal/sql/unsaid"
 )
 
 // requestChecks are about requests that lack a detail.
@@ -14,6 +17,11 @@ var requestChecks = []Check{
 		Method: "the better of two classifiers of words, trained on half of the databases and tested on the others: " +
 			"incomplete requests of drop-detail against the complete ones beside them",
 		Target: Target{AtMost, 0.60}, Unit: UnitShare, measure: measureWords,
+	},
+	{
+		Name: "paraphrases", Claim: "A paraphrase settles nothing that its request leaves open.",
+		Method: "paraphrases that ask for an order or for different values that the query has and the request does not say",
+		Target: Target{AtMost, 0}, Unit: UnitShare, measure: measureParaphrases,
 	},
 }
 
@@ -30,5 +38,34 @@ func measureWords(_ context.Context, t *Trial) (Figure, error) {
 	if math.IsNaN(told) {
 		return Figure{}, nil
 	}
-	return Figure{Value: told, Of: len(examples), Note: "50 % is chance"}, nil
+	return balanced(told, len(examples), fewestRequests), nil
+}
+
+var (
+	ordered = regexp.MustCompile(`(?is)\border\s+by\b[^()]*$`)
+	limited = regexp.MustCompile(`(?is)\blimit\b[^()]*$`)
+	unique  = regexp.MustCompile(`(?is)^\s*select\s+distinct\b|\b(?:union|intersect|except)\b`)
+)
+
+func measureParaphrases(_ context.Context, t *Trial) (Figure, error) {
+	settled, all := 0, 0
+	tasks := t.Suite.Index()
+	for _, in := range t.Suite.Instances {
+		tk := tasks[in.Task]
+		if len(in.Conditions) != 1 || in.Conditions[0].Name != condition.NameParaphrase || tk == nil || !runnable(tk) {
+			continue
+		}
+		messages, evidence, err := condition.ChangeRequest(in.Conditions, tk.Messages, tk.Evidence)
+		if err != nil {
+			return Figure{}, err
+		}
+		own, said := text(tk.Messages, tk.Evidence), text(messages, evidence)
+		all++
+		orders := ordered.MatchString(tk.SQL) && !limited.MatchString(tk.SQL)
+		if orders && unsaid.OrderSaid(said) && !unsaid.OrderSaid(own) ||
+			unique.MatchString(tk.SQL) && unsaid.DistinctSaid(said) && !unsaid.DistinctSaid(own) {
+			settled++
+		}
+	}
+	return ShareOf(settled, all), nil
 }

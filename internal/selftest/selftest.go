@@ -50,8 +50,9 @@ func (t Target) met(v float64) bool {
 // Figure is what a check measured.
 type Figure struct {
 	Value float64
-	Of    int    // observations behind the value
-	Note  string // details that a reader needs, "" for none
+	Of    int     // observations from which the value is computed
+	Noise float64 // how far the value can miss a target by chance alone
+	Note  string  // details that a reader needs, "" for none
 }
 
 // ShareOf is the figure of a share.
@@ -68,10 +69,10 @@ type Result struct {
 	Figure Figure
 }
 
-// Checks lists all checks in the order of the page: tasks, faults, requests, tools.
+// Checks lists all checks in the order of the page: tasks, tools, faults, requests, disclosure.
 func Checks() []Check {
 	var list []Check
-	for _, part := range [][]Check{taskChecks, faultChecks, requestChecks, disclosureChecks} {
+	for _, part := range [][]Check{taskChecks, toolChecks, faultChecks, requestChecks, disclosureChecks} {
 		list = append(list, part...)
 	}
 	return list

@@ -14,7 +14,7 @@ const (
 	VerdictMet     = "met"
 	VerdictMissed  = "missed"
 	VerdictInforms = "no target"
-	VerdictNone    = "not measured" // the suite has nothing of the kind
+	VerdictNone    = "not measured" // the suite has too little of the kind
 )
 
 // Verdict says how the figure compares with the target.
@@ -24,7 +24,7 @@ func (r Result) Verdict() string {
 		return VerdictNone
 	case r.Check.Target.Bound == Informs:
 		return VerdictInforms
-	case r.Check.Target.met(r.Figure.Value):
+	case r.Check.Target.met(r.Figure.Value) || r.Check.Target.Bound == AtMost && r.Check.Target.met(r.Figure.Value-r.Figure.Noise):
 		return VerdictMet
 	}
 	return VerdictMissed
@@ -36,6 +36,14 @@ func (c *Check) write(v float64) string {
 		return table.Percent(v)
 	}
 	return strings.TrimSuffix(strings.TrimRight(table.Decimal(v), "0"), ".") + " " + c.Unit
+}
+
+// figure writes a figure with the number of observations.
+func (c *Check) figure(f Figure) string {
+	if c.Unit == UnitShare {
+		return fmt.Sprintf("%s of %d", c.write(f.Value), f.Of)
+	}
+	return fmt.Sprintf("%s (%d measured)", c.write(f.Value), f.Of)
 }
 
 // target writes the target of a check; "" if it has none.
@@ -52,27 +60,52 @@ func (c *Check) target() string {
 // columns are the columns of the page and the values of JSON.
 var columns = []table.Column[Result]{
 	table.Text("check", "check", func(r Result) string { return r.Check.Name }),
-	table.Text("claim", "claim", func(r Result) string { return r.Check.Claim }),
+	table.Text("claim that the threat would refute", "claim", func(r Result) string { return r.Check.Claim }),
 	table.Text("measured by", "method", func(r Result) string { return r.Check.Method }),
 	table.Text("target", "target", func(r Result) string { return r.Check.target() }),
 	{
-		Head: table.Head{Name: "figure", Right: true, Keys: []string{"figure", "of", "unit"}},
+		Head: table.Head{Name: "figure", Keys: []string{"figure", "of", "unit"}},
 		Cell: func(r Result) table.Cell {
 			if r.Figure.Of == 0 {
-				return table.Cell{Text: table.None, Values: []any{nil, 0, r.Check.Unit}, Why: "the suite has nothing of the kind"}
+				return table.Cell{Text: table.None, Values: []any{nil, 0, r.Check.Unit}, Why: "the suite has too little of the kind"}
 			}
-			return table.Cell{
-				Text:   fmt.Sprintf("%s of %d", r.Check.write(r.Figure.Value), r.Figure.Of),
-				Values: []any{r.Figure.Value, r.Figure.Of, r.Check.Unit},
+			text := r.Check.figure(r.Figure)
+			if r.Verdict() == VerdictMissed {
+				text += ", missed"
 			}
+			if r.Figure.Note != "" {
+				text += "; " + r.Figure.Note
+			}
+			return table.Cell{Text: text, Values: []any{r.Figure.Value, r.Figure.Of, r.Check.Unit}}
 		},
 	},
 	table.Text("", "note", func(r Result) string { return r.Figure.Note }),
 	table.Text("", "verdict", Result.Verdict),
 }
 
+// limits are what no check shows, for the page.
+var limits = []string{
+	"Scripted policies and simple classifiers give lower bounds: a threat that they miss can exist.",
+	"That the figures are low on this suite says nothing of a suite built with other options, faults or corpora: run the " +
+		"command on the suite that you report.",
+	"Whether a person would ask and document things this way. Requests and names come from the corpus, and only their " +
+		"length, their words and what they leave open are measured.",
+	"Whether the SQL answers its question. Gold is what the query of the corpus returns; `seatrial audit` lists questions " +
+		"whose query looks wrong.",
+	"Tasks of tools that cannot be run are checked by rules and never proven.",
+	"That hopeless instances without a twin world cannot be met rests on a search over calls and pairs of calls, or on the " +
+		"wording of the request.",
+	"Mutants measure which mistakes in a query an answer would show, of the mistakes that the mutants make.",
+	"Whether a model has seen the corpus. Fresh worlds (`seatrial fresh`) ask the same questions on other rows.",
+}
+
 // Table lays out results.
 func Table(results []Result) *table.Table { return table.Make("Threats to validity", results, columns) }
+
+// Markdown writes results and what they do not show, as docs/validity.md prints them.
+func Markdown(results []Result) string {
+	return Table(results).Markdown() + "\n## What this cannot show\n\n- " + strings.Join(limits, "\n- ") + "\n"
+}
 
 // Text writes results for a terminal: two lines for each check.
 func Text(results []Result) string {
@@ -80,7 +113,7 @@ func Text(results []Result) string {
 	for _, r := range results {
 		line := r.Verdict()
 		if r.Figure.Of > 0 {
-			line = fmt.Sprintf("%s of %d", r.Check.write(r.Figure.Value), r.Figure.Of)
+			line = r.Check.figure(r.Figure)
 			if target := r.Check.target(); target != "" {
 				line += fmt.Sprintf(", %s: %s", target, r.Verdict())
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -25,6 +26,11 @@ var taskChecks = []Check{
 		Name: "guessing", Claim: "A task cannot be solved by guessing.",
 		Method: "clean tasks that one call with random arguments solves",
 		Target: Target{AtMost, 0.10}, Unit: UnitShare, measure: measureGuessing,
+	},
+	{
+		Name: "open", Claim: "A request says all that its answer is graded by.",
+		Method: "tasks that leave a column, an order or repeated rows open; reports print a headline with and without them",
+		Unit:   UnitShare, measure: measureOpen,
 	},
 }
 
@@ -77,5 +83,24 @@ func measureGuessing(ctx context.Context, t *Trial) (Figure, error) {
 	if f.Of > 0 {
 		f.Note = fmt.Sprintf("published: %.1f %%, %d tasks flagged", 100*published/float64(f.Of), flagged)
 	}
+	return f, nil
+}
+
+func measureOpen(_ context.Context, t *Trial) (Figure, error) {
+	flagged, flags := 0, map[string]int{}
+	for _, tk := range t.Suite.Tasks {
+		if tk.Ambiguous() {
+			flagged++
+		}
+		for _, flag := range tk.Flags {
+			flags[flag]++
+		}
+	}
+	f := ShareOf(flagged, len(t.Suite.Tasks))
+	var parts []string
+	for _, flag := range task.AmbiguityFlags() {
+		parts = append(parts, fmt.Sprintf("%s %d", flag, flags[flag]))
+	}
+	f.Note = strings.Join(parts, ", ")
 	return f, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
-	"golang.org/x/sync/errgroup"
 )
 
 // Trial plays agents on the instances of one suite and keeps what they did. It is safe for concurrent use.
@@ -31,6 +30,7 @@ type Trial struct {
 
 	mu     sync.Mutex
 	played map[string]Episode // by agent and instance
+	copied []copied           // see [Trial.copies]
 }
 
 func newTrial(s *suite.Suite, o Options, limits environment.Limits) *Trial {
@@ -84,15 +84,10 @@ func (t *Trial) Policy(ctx context.Context, name string, instances []*suite.Inst
 // name has played before are not played again.
 func (t *Trial) Play(ctx context.Context, name string, instances []*suite.Instance, agent Maker) ([]Episode, error) {
 	rows := make([]Episode, len(instances))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(t.workers)
-	for i, in := range instances {
-		group.Go(func() (err error) {
-			rows[i], err = t.episode(ctx, name, in, agent)
-			return err
-		})
-	}
-	return rows, group.Wait()
+	return rows, t.parallel(ctx, len(rows), func(ctx context.Context, i int) (err error) {
+		rows[i], err = t.episode(ctx, name, instances[i], agent)
+		return err
+	})
 }
 
 func (t *Trial) episode(ctx context.Context, name string, in *suite.Instance, agent Maker) (Episode, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
+	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
@@ -26,18 +26,7 @@ const (
 	neighbours = 24
 )
 
-var scratch string
-
-func TestMain(m *testing.M) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "seatrial-verify-test-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(scratch) // the system's temporary folder
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { suitetest.Main(m) }
 
 // question is a compiled example of the demo corpus.
 type question struct {
@@ -70,7 +59,11 @@ type shelf struct {
 // shelves proves the demo corpus once for all tests. The worlds live as long as the tests do.
 var shelves = sync.OnceValues(func() ([]*shelf, error) {
 	ctx := context.Background()
-	c, err := questions.Open("demo", questions.Options{WorkDir: filepath.Join(scratch, "demo")})
+	folder, err := suitetest.Folder()
+	if err != nil {
+		return nil, err
+	}
+	c, err := questions.Open("demo", questions.Options{WorkDir: folder})
 	if err != nil {
 		return nil, err
 	}

@@ -88,14 +88,7 @@ func (f *freshTrial) play(t *testing.T, in *suite.Instance, a episode.Agent) (fr
 // the task's own SQL returns there. An answer remembered from the published database is wrong. Every instance left
 // out has a reason.
 func TestFreshWorldsAskForNewAnswers(t *testing.T) {
-	dir, err := everyStyle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := suite.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := everyStyle.Load(t)
 	for _, k := range []int{1, 2} {
 		f := newFreshTrial(t, s, k)
 		played, left := map[string]int{}, map[string]int{}

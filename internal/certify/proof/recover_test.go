@@ -2,12 +2,9 @@ package proof_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
@@ -18,7 +15,6 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/grade"
-	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -26,36 +22,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// everyStyle is the demo's suite in all styles, built once.
-var everyStyle = sync.OnceValues(func() (string, error) {
-	o := pipeline.Defaults()
-	o.Corpora, o.Seed, o.WorkDir = []string{"demo"}, seed, filepath.Join(scratch, "styles-work")
-	o.Styles = []string{task.StyleFunc, task.StyleRest, task.StyleSlot, task.StyleSel}
-	if testenv.Reduced() {
-		o.Limit = 12
-	}
-	built, err := pipeline.Run(context.Background(), o)
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(scratch, "styles")
-	return dir, suite.Write(dir, built.Suite, built.Databases)
-})
-
 // trial plays policies on instances of one suite.
 type trial struct {
 	suite *suite.Suite
 	stage *episode.Stage
 	scale float64 // of the base budget
-}
-
-func newTrial(tb testing.TB, dir string) *trial {
-	tb.Helper()
-	s, err := suite.Load(dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return &trial{suite: s, stage: episode.NewStage(s, proof.NewWorlds(s, 0), environment.Limits{}), scale: 1}
 }
 
 // played is the outcome of an episode.
@@ -200,11 +171,8 @@ func (t *trial) keep(styles ...string) *trial {
 
 func demoTrial(tb testing.TB) *trial {
 	tb.Helper()
-	dir, err := everyStyle()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return newTrial(tb, dir)
+	s := everyStyle.Load(tb)
+	return &trial{suite: s, stage: episode.NewStage(s, proof.NewWorlds(s, 0), environment.Limits{}), scale: 1}
 }
 
 // asks reports whether the sign of a kind, right or wrong, can be read only by asking another source.

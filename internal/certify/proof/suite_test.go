@@ -1,10 +1,8 @@
 package proof_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -23,32 +22,20 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// demoSuite builds the demo's suite once and returns its folder.
-var demoSuite = sync.OnceValues(func() (string, error) {
-	o := pipeline.Defaults()
-	o.Corpora, o.Seed, o.WorkDir = []string{"demo"}, seed, filepath.Join(scratch, "work")
+// demoSuite is the demo's suite, and everyStyle the one in all styles.
+var (
+	demoSuite  = suitetest.Demo(whole)
+	everyStyle = suitetest.Demo(func(o *pipeline.Options) {
+		whole(o)
+		o.Styles = pipeline.Styles()
+	})
+)
+
+// whole leaves a part of the demo out where time is short.
+func whole(o *pipeline.Options) {
 	if testenv.Reduced() {
 		o.Limit = 12
 	}
-	built, err := pipeline.Run(context.Background(), o)
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(scratch, "suite")
-	return dir, suite.Write(dir, built.Suite, built.Databases)
-})
-
-func loadSuite(t *testing.T) *suite.Suite {
-	t.Helper()
-	dir, err := demoSuite()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := suite.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 func verifySuite(t *testing.T, s *suite.Suite, workers int) *recheck.Outcome {
@@ -62,7 +49,7 @@ func verifySuite(t *testing.T, s *suite.Suite, workers int) *recheck.Outcome {
 
 // TestSuiteHolds verifies a fresh build, and finds nothing, at any number of workers.
 func TestSuiteHolds(t *testing.T) {
-	s := loadSuite(t)
+	s := demoSuite.Load(t)
 	if len(s.Tasks) < 200 && !testenv.Reduced() {
 		t.Errorf("the demo's suite has %d tasks", len(s.Tasks))
 	}
@@ -86,7 +73,7 @@ func TestSuiteHolds(t *testing.T) {
 // recipe, which stays whole.
 func someTasks(t *testing.T, n int) *suite.Suite {
 	t.Helper()
-	s := loadSuite(t)
+	s := demoSuite.Load(t)
 	name := s.Tasks[0].Database
 	var keep []int
 	for i, task := range s.Tasks {

@@ -11,13 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
@@ -30,67 +29,20 @@ import (
 // size is the number of wrong tools in a toolkit (Hell or High Water shows as many in its closed worlds).
 const size = 9
 
-// scratch holds the suites that the tests build.
-var scratch string
+func TestMain(m *testing.M) { suitetest.Main(m) }
 
-func TestMain(m *testing.M) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "seatrial-twin-test-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(scratch) // the system's temporary folder
-	os.Exit(code)
-}
-
-// demo is the demo corpus as a suite; under the race detector a part of it, whose figures mean nothing. A few
+// demo is the demo corpus as a suite; without the shared corpora a part of it, whose figures mean nothing. A few
 // neighbours suffice: nothing here depends on which mutants they kill.
-var demo = sync.OnceValues(func() (*suite.Suite, error) { return made("demo", "") })
+var (
+	demo   = suitetest.Demo(options)
+	spider = suitetest.Spider(options)
+)
 
-func made(source, split string) (*suite.Suite, error) {
-	o := pipeline.Defaults()
-	o.Corpora, o.Split, o.Seed, o.Neighbours = []string{source}, split, 7, 2
-	o.Styles = []string{task.StyleFunc, task.StyleRest}
+func options(o *pipeline.Options) {
+	o.Neighbours, o.Styles = 2, []string{task.StyleFunc, task.StyleRest}
 	if testenv.Reduced() {
 		o.Limit = 90
 	}
-	name, _, _ := strings.Cut(source, ":")
-	o.WorkDir = filepath.Join(scratch, name)
-	if err := os.Mkdir(o.WorkDir, 0o755); err != nil {
-		return nil, err
-	}
-	built, err := pipeline.Run(context.Background(), o)
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(scratch, name+"-suite")
-	if err := suite.Write(dir, built.Suite, built.Databases); err != nil {
-		return nil, err
-	}
-	return suite.Load(dir)
-}
-
-func demoSuite(t testing.TB) *suite.Suite {
-	t.Helper()
-	s, err := demo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func spiderSuite(t testing.TB) *suite.Suite {
-	t.Helper()
-	shared := testenv.Shared(t)
-	if testenv.Race {
-		t.Skip("Spider takes too long under the race detector; the demo corpus is checked there")
-	}
-	s, err := made("spider:"+filepath.Join(shared, "data", "spider"), "dev")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // shelf is a database of a suite with its tasks and a finder.
@@ -169,7 +121,7 @@ type outcomes struct{ tasks, twins, small, bounded int }
 // TestDemo finds a toolkit of nine tools for every task of the demo corpus, four in five by a twin, and verifies
 // every certificate. A second finder finds the same, byte for byte.
 func TestDemo(t *testing.T) {
-	s := demoSuite(t)
+	s := demo.Load(t)
 	again := shelves(t, s, nothingFound)
 	found := map[string]*outcomes{}
 	for i, b := range shelves(t, s, nothingFound) {
@@ -257,7 +209,11 @@ func check(t *testing.T, b *shelf, task *task.Task, found map[string]*outcomes, 
 func TestSpider(t *testing.T) {
 	found := map[string]*outcomes{}
 	worlds, calls := 0, 0
-	for _, b := range shelves(t, spiderSuite(t), nothingFound) {
+	testenv.Shared(t)
+	if testenv.Race {
+		t.Skip("Spider takes too long under the race detector; the demo corpus is checked there")
+	}
+	for _, b := range shelves(t, spider.Load(t), nothingFound) {
 		for i, task := range b.tasks {
 			c := check(t, b, task, found, 4)
 			if c != nil && c.Twin != nil && i%24 == 0 {
@@ -282,7 +238,7 @@ func TestSpider(t *testing.T) {
 // TestTwinsCannotBeTold writes twins of the demo corpus to files with SQLite's own driver, and calls every remaining
 // tool with varied arguments on both files.
 func TestTwinsCannotBeTold(t *testing.T) {
-	s := demoSuite(t)
+	s := demo.Load(t)
 	worlds, calls := 0, 0
 	for _, b := range shelves(t, s, nil) {
 		for i, task := range b.tasks {
@@ -496,7 +452,7 @@ func anyArguments(t *testing.T, b *shelf, tool *task.Tool, draw *rand.Rand) json
 
 // BenchmarkFind finds the toolkits and twins of the demo corpus, with a new finder for each round.
 func BenchmarkFind(b *testing.B) {
-	s := demoSuite(b)
+	s := demo.Load(b)
 	tasks := 0
 	for b.Loop() {
 		for _, d := range shelves(b, s, nothingFound) {
@@ -514,7 +470,7 @@ func BenchmarkFind(b *testing.B) {
 
 // BenchmarkCheck verifies their certificates.
 func BenchmarkCheck(b *testing.B) {
-	s := demoSuite(b)
+	s := demo.Load(b)
 	list := shelves(b, s, nothingFound)
 	choices := map[string]*twin.Choice{}
 	for _, d := range list {

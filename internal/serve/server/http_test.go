@@ -331,7 +331,7 @@ func goldStaysOut(t *testing.T, faulted bool) {
 		site.do(http.MethodGet, m.URL+"/grade", "")
 		site.do(http.MethodGet, m.URL, "")
 		text := site.heard.String()
-		secrets := []string{planted, filepath.ToSlash(harbour.dir), ".sqlite", in.ID}
+		secrets := []string{planted, filepath.ToSlash(filepath.Dir(harbour.Dir(t))), ".sqlite", in.ID}
 		if faulted {
 			secrets = append(secrets, in.Conditions[0].Name)
 		}

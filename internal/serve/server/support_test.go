@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
@@ -22,61 +22,35 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// harbour is a suite of the demo corpus, of several styles, with each kind of fault: made once, read by all tests.
-var harbour struct {
-	once   sync.Once
-	dir    string
-	suite  *suite.Suite
-	worlds *proof.Worlds
-	err    error
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if harbour.worlds != nil {
-		harbour.worlds.Close()
-	}
-	_ = os.RemoveAll(harbour.dir) // "" where none was made
-	os.Exit(code)
-}
-
-func openHarbour(tb testing.TB) (*suite.Suite, *proof.Worlds) {
-	tb.Helper()
-	harbour.once.Do(func() { harbour.err = makeHarbour() })
-	if harbour.err != nil {
-		tb.Fatal(harbour.err)
-	}
-	return harbour.suite, harbour.worlds
-}
-
-func makeHarbour() (err error) {
-	if harbour.dir, err = os.MkdirTemp("", "seatrial-server-"); err != nil {
-		return err
-	}
-	o := pipeline.Defaults()
-	o.Corpora, o.Name, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, "served", 7, 20, 3
-	o.Styles = []string{task.StyleFunc, task.StyleRest, task.StyleSlot, task.StyleSel}
-	o.Faults, o.FaultLimit, o.WorkDir = []string{"all"}, 2, filepath.Join(harbour.dir, "work")
+// harbour is a suite of the demo corpus, of several styles, with each kind of fault: read by all tests, changed by none.
+var harbour = suitetest.Demo(func(o *pipeline.Options) {
+	o.Name, o.Limit, o.Neighbours = "served", 20, 3
+	o.Styles, o.Faults, o.FaultLimit = pipeline.Styles(), []string{"all"}, 2
 	o.Conditions = []string{"obfuscate", "clarify"}
 	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" { // instrumented code makes a suite slowly
 		o.Styles, o.Limit, o.Faults, o.Conditions = []string{task.StyleFunc, task.StyleRest}, 4, nil, nil
 	}
-	if err := os.Mkdir(o.WorkDir, 0o755); err != nil {
-		return err
+})
+
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
+// opened is the harbour with its worlds, which live as long as the tests do.
+var opened struct {
+	once   sync.Once
+	suite  *suite.Suite
+	worlds *proof.Worlds
+}
+
+func openHarbour(tb testing.TB) (*suite.Suite, *proof.Worlds) {
+	tb.Helper()
+	opened.once.Do(func() {
+		opened.suite = harbour.Load(tb)
+		opened.worlds = proof.NewWorlds(opened.suite, 2)
+	})
+	if opened.worlds == nil {
+		tb.Fatal("the suite was not built")
 	}
-	built, err := pipeline.Run(context.Background(), o)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(harbour.dir, "suite")
-	if err := suite.Write(path, built.Suite, built.Databases); err != nil {
-		return err
-	}
-	if harbour.suite, err = suite.Load(path); err != nil {
-		return err
-	}
-	harbour.worlds = proof.NewWorlds(harbour.suite, 2)
-	return nil
+	return opened.suite, opened.worlds
 }
 
 // clock is a clock that tests set.

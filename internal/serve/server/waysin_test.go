@@ -19,11 +19,11 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/notebook"
 	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/agent/python"
-	"github.com/seatrial/seatrial/internal/certify/shortcut"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/selftest"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -80,8 +80,8 @@ func variantOf(in *suite.Instance) string {
 // that has it.
 func sampleFamilies(s *suite.Suite, all bool) [][]*suite.Instance {
 	seen := map[string]bool{}
-	return slices.DeleteFunc(shortcut.Families(s), func(family []*suite.Instance) bool {
-		if !shortcut.SameTools(family) {
+	return slices.DeleteFunc(selftest.Families(s), func(family []*suite.Instance) bool {
+		if !selftest.SameTools(family) {
 			return true
 		}
 		fresh := all
