@@ -175,7 +175,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	}
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: o.Workers,
-		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Separate: fresh.settle(separator),
+		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Lean: o.Lean, Separate: fresh.settle(separator),
 	}
 	if slices.Contains(o.Agents, protocol.HumanName) {
 		r.Workers = 1

@@ -169,6 +169,9 @@ type Conversation struct {
 	over    bool
 
 	script *reply.Code // that is running; nil for none
+
+	reported int // messages of the request that Asked has returned
+	offered  int // tools in the request then
 }
 
 // The numbers of consecutive silent replies, and of consecutive unread ones, at which an episode ends.

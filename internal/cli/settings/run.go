@@ -70,6 +70,7 @@ type Run struct {
 	Gate          string // file of rules to seal
 	Tables        []string
 	Workers       int
+	Lean          bool   // keep only what grading needs
 	Bare          bool   // run agents' Python without a sandbox
 	PythonFile    string // CPython for WASI
 	EmbeddingsURL string
@@ -186,6 +187,7 @@ func (r *Run) conversationFlags() {
 func (r *Run) executionFlags() {
 	f := r.execution
 	WorkersFlag(f, &r.Workers)
+	f.BoolVar(&r.Lean, "lean", false, "keep only what grading needs: no prompts, listings of tools or times of events")
 	f.StringVar(&r.EmbeddingsURL, "embeddings-url", "", EmbeddingsUsage)
 	f.BoolVar(&r.Bare, "python-without-any-sandbox", false,
 		"run agents' code with your own rights: it can read, change and send whatever you can")

@@ -96,6 +96,9 @@ type Config struct {
 	// Parallelism bounds how many calls of one turn run in parallel; 0 means the number of processors. It changes no byte
 	// of the transcript.
 	Parallelism int
+	// Noted is called once for each event, in their order, when it is recorded; may be nil. It must not call the
+	// environment.
+	Noted func()
 }
 
 // Names translates between the names under which tools are shown and their own.
@@ -190,7 +193,7 @@ func New(config Config) (*Environment, error) {
 	e := &Environment{
 		config:   config,
 		stages:   newStages(config.Steps),
-		record:   record{whole: transcript.Transcript{Header: config.Header}},
+		record:   record{whole: transcript.Transcript{Header: config.Header}, noted: config.Noted},
 		outcomes: map[string]*outcome{},
 		attempts: map[string]int{},
 	}

@@ -11,6 +11,7 @@ type record struct {
 	whole  transcript.Transcript
 	blocks [][]transcript.Event // after those of the whole
 	size   int                  // the number of all events
+	noted  func()               // called after each new event; may be nil
 }
 
 const maxBlock = 64 // events
@@ -25,6 +26,9 @@ func (r *record) Append(event transcript.Event) {
 	r.size++
 	event.Seq = r.size
 	r.blocks[last] = append(r.blocks[last], event)
+	if r.noted != nil {
+		r.noted()
+	}
 }
 
 // gather returns the transcript so far, not a copy.

@@ -61,6 +61,8 @@ type Run struct {
 	// Separate adds to the events of a finished episode what grading needs to distinguish values; may be nil. It must
 	// depend only on its arguments and be safe for concurrent use.
 	Separate func(ctx context.Context, in *suite.Instance, t *transcript.Transcript) error
+	// Lean leaves out of the run's file what grading does not need: see [Account].
+	Lean bool
 }
 
 // Progress counts the episodes of a run.
@@ -269,16 +271,24 @@ func (x *execution) episode(
 ) *transcript.Transcript {
 	r := x.run
 	record := &Record{Position: r.Stage.position[j.instance.ID], StartedAt: r.Now()}
-	env, agent, err := x.prepare(ctx, j, header, seat)
+	account := &Account{}
+	noted := func() { account.At = append(account.At, r.Now().Sub(record.StartedAt)) }
+	if r.Lean {
+		account, noted = nil, nil
+	}
+	env, agent, err := x.prepare(ctx, j, Seat{Header: header, Noted: noted}, seat)
 	var corrupt *suite.CorruptError
 	if errors.As(err, &corrupt) {
 		x.fail(err) // every resumed run would end here again
 	}
 	if err == nil {
+		if account != nil {
+			account.View = env.View()
+		}
 		if drive := j.participant.Drive; drive != nil {
 			record.Transcript, record.Decisions = driven(ctx, env, drive(j.instance, header))
 		} else {
-			timed := &timedAgent{agent: agent, now: r.Now}
+			timed := &timedAgent{agent: agent, now: r.Now, account: account}
 			record.Transcript, _ = Play(ctx, env, timed) // the transcript says how it ended
 			record.Decisions = timed.took
 		}
@@ -293,6 +303,9 @@ func (x *execution) episode(
 		record.Transcript = unbegun(ctx, header, err)
 	}
 	record.Elapsed = r.Now().Sub(record.StartedAt)
+	if account != nil && account.View != nil {
+		record.Account = account
+	}
 	x.pending.Add(1)
 	durable := func(err error) {
 		defer x.pending.Done()
@@ -306,7 +319,7 @@ func (x *execution) episode(
 
 // prepare makes the environment and the agent of an episode. A panic there fails the episode.
 func (x *execution) prepare(
-	ctx context.Context, j *job, header transcript.Header, seat func(*task.Task) (Agent, error),
+	ctx context.Context, j *job, place Seat, seat func(*task.Task) (Agent, error),
 ) (env *environment.Environment, agent Agent, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -328,9 +341,8 @@ func (x *execution) prepare(
 		}
 		budget = TighterBudget(budget, ScaleBudget(BudgetOf(j.instance, own), scale))
 	}
-	if env, err = x.run.Stage.Environment(ctx, j.instance, Seat{
-		Header: header, Budget: budget, SQL: j.participant.SQL,
-	}); err != nil {
+	place.Budget, place.SQL = budget, j.participant.SQL
+	if env, err = x.run.Stage.Environment(ctx, j.instance, place); err != nil {
 		return nil, nil, err
 	}
 	if j.participant.Drive == nil {
@@ -403,6 +415,8 @@ type timedAgent struct {
 	agent Agent
 	now   func() time.Time
 	took  []time.Duration
+
+	account *Account // nil for a lean run
 }
 
 // Next implements [Agent].
@@ -412,6 +426,9 @@ func (t *timedAgent) Next(
 	began := t.now()
 	turn, err := t.agent.Next(ctx, view, seen)
 	t.took = append(t.took, t.now().Sub(began))
+	if asks, ok := t.agent.(asker); ok && t.account != nil {
+		t.account.Asked = append(t.account.Asked, asks.Asked())
+	}
 	return turn, err
 }
 

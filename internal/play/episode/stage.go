@@ -101,6 +101,8 @@ type Seat struct {
 	// SQL replaces the instance's tools by one that runs SQL, with the schema in its description: the baseline of NL2API
 	// §4.2.
 	SQL bool
+	// Noted is [environment.Config.Noted].
+	Noted func()
 }
 
 // Environment makes the environment of one episode of an instance.
@@ -119,7 +121,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	}
 	config := environment.Config{
 		Header: seat.Header, Messages: messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
-		Memory: s.memory,
+		Memory: s.memory, Noted: seat.Noted,
 	}
 	if !s.shows.HideEvidence {
 		config.Evidence = evidence

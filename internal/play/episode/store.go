@@ -218,6 +218,7 @@ type Record struct {
 	StartedAt  time.Time
 	Elapsed    time.Duration
 	Decisions  []time.Duration // how long the agent took, by turn
+	Account    *Account        // nil in a lean run
 }
 
 // Store is the file of one run. Any number of goroutines may use it.
@@ -237,6 +238,7 @@ type put struct {
 	record  *Record
 	digest  string
 	events  [][]byte
+	account *keptAccount // nil for none
 	durable func(error)
 }
 
@@ -541,7 +543,11 @@ func (s *Store) Put(r *Record, durable func(error)) error {
 		return fmt.Errorf("episode %s has not ended", r.Transcript.Header.ID)
 	}
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
-	s.queue <- put{record: r, digest: digestOf(data), events: lines[1:], durable: durable}
+	account, err := r.Account.encode()
+	if err != nil {
+		return fmt.Errorf("episode %s: %w", r.Transcript.Header.ID, err)
+	}
+	s.queue <- put{record: r, digest: digestOf(data), events: lines[1:], account: account, durable: durable}
 	return nil
 }
 
@@ -605,6 +611,7 @@ const (
 // batchWriter has the statements of one transaction.
 type batchWriter struct {
 	tx                          *sql.Tx
+	accounts                    bool // the tables of accounts exist
 	valid, episode, turn, event *sql.Stmt
 }
 
@@ -622,6 +629,9 @@ func writeBatch(tx *sql.Tx, batch []put) error {
 		}
 		defer func() { _ = prepared.Close() }()
 		*p.statement = prepared
+	}
+	if err := w.prepareAccounts(batch); err != nil {
+		return err
 	}
 	for i := range batch {
 		if err := w.write(&batch[i]); err != nil {
@@ -650,6 +660,9 @@ func (w *batchWriter) write(p *put) error {
 				return err
 			}
 		}
+		if err := w.dropAccount(id); err != nil {
+			return err
+		}
 	}
 	h, end := t.Header, t.End()
 	timeouts := 0
@@ -675,7 +688,7 @@ func (w *batchWriter) write(p *put) error {
 			return err
 		}
 	}
-	return w.writeTurns(p)
+	return errors.Join(w.writeTurns(p), w.writeAccount(p))
 }
 
 func (w *batchWriter) writeTurns(p *put) error {

@@ -31,6 +31,7 @@ type Episode struct {
 	header   transcript.Header
 	view     *task.View
 	started  time.Time
+	account  episode.Account
 	deadline time.Time // of the wall-clock budget; zero for none
 
 	listed atomic.Pointer[[]*task.Tool] // nil while the client knows the view alone
@@ -102,12 +103,15 @@ func (e *Episode) begin(r *Request) error {
 		}
 		budget = episode.TighterBudget(budget, episode.ScaleBudget(episode.BudgetOf(e.instance, own), r.Scale))
 	}
-	env, err := s.environmentOf(s.stage, e.instance, episode.Seat{Header: e.header, Budget: budget})
+	e.started = s.now()
+	env, err := s.environmentOf(s.stage, e.instance, episode.Seat{Header: e.header, Budget: budget, Noted: func() {
+		e.account.At = append(e.account.At, s.now().Sub(e.started))
+	}})
 	if err != nil {
 		return fmt.Errorf("episode of %s: %w", e.instance.ID, err)
 	}
 	e.env, e.view = env, env.View()
-	e.started = s.now()
+	e.account.View = e.view
 	e.last, e.lastTurn = e.started, e.started
 	if seconds := e.view.Budget.WallSeconds; seconds > 0 {
 		e.deadline = e.started.Add(time.Duration(min(seconds, maxWall.Seconds()) * float64(time.Second)))
@@ -589,6 +593,7 @@ func (e *Episode) store(t *transcript.Transcript) error {
 	durable := make(chan error, 1)
 	err := s.config.Store.Put(&episode.Record{
 		Position: e.position, Transcript: t, StartedAt: e.started, Elapsed: s.now().Sub(e.started), Decisions: e.decisions,
+		Account: &e.account,
 	}, func(err error) { durable <- err })
 	if err == nil {
 		err = <-durable

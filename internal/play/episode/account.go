@@ -1,0 +1,202 @@
+package episode
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Account is what a run's file keeps of an episode for readers: what the agent was shown and when events happened.
+// Digests and grades depend on none of it. The transcript already has replies, retries, calls and results.
+type Account struct {
+	View  *task.View       // at the start
+	Asked [][]task.Message // by turn: what a model was sent since its last reply; nil for other agents
+	At    []time.Duration  // when each event was recorded, in their order, since the episode began
+}
+
+// asker is an optional interface of an [Agent] that asks a model.
+type asker interface {
+	// Asked returns what the model was sent since the last call of Asked, without its own replies.
+	Asked() []task.Message
+}
+
+// accountsSQL adds the tables of accounts to a run's file. Every text is stored once.
+const accountsSQL = `
+CREATE TABLE IF NOT EXISTS texts (    -- specifications and messages that agents were shown
+  digest        TEXT PRIMARY KEY,
+  text          TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS accounts ( -- one row an episode: what its agent was shown, and when events happened
+  episode       TEXT PRIMARY KEY,
+  json          TEXT NOT NULL
+) WITHOUT ROWID`
+
+// ShownTool is a tool as an agent sees it.
+type ShownTool struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Parameters  *task.Schema `json:"parameters"`
+}
+
+// accountJSON is an account as the table has it. Texts are in another table, by digest.
+type accountJSON struct {
+	View  task.View     `json:"view"` // without tools
+	Tools string        `json:"tools"`
+	Asked [][]askedPart `json:"asked,omitempty"`
+	AtMS  []float64     `json:"at_ms"`
+}
+
+type askedPart struct {
+	Role string `json:"role"`
+	Text string `json:"text"` // a digest
+}
+
+// keptAccount is an encoded account with the texts that it names.
+type keptAccount struct {
+	json  []byte
+	texts map[string]string
+}
+
+// add returns the digest of a text.
+func (k *keptAccount) add(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	digest := hex.EncodeToString(sum[:12])
+	k.texts[digest] = text
+	return digest
+}
+
+// encode prepares an account for the store; nil for none.
+func (a *Account) encode() (*keptAccount, error) {
+	if a == nil {
+		return nil, nil
+	}
+	k := &keptAccount{texts: map[string]string{}}
+	kept := accountJSON{View: *a.View, AtMS: make([]float64, len(a.At))}
+	kept.View.Tools = nil
+	digests := make([]string, len(a.View.Tools))
+	for i, t := range a.View.Tools {
+		text, err := task.Marshal(ShownTool{t.Name, t.Description, t.Parameters})
+		if err != nil {
+			return nil, err
+		}
+		digests[i] = k.add(string(text))
+	}
+	list, err := task.Marshal(digests)
+	if err != nil {
+		return nil, err
+	}
+	kept.Tools = k.add(string(list))
+	for _, messages := range a.Asked {
+		parts := make([]askedPart, len(messages))
+		for i, m := range messages {
+			parts[i] = askedPart{m.Role, k.add(m.Content)}
+		}
+		kept.Asked = append(kept.Asked, parts)
+	}
+	for i, at := range a.At {
+		kept.AtMS[i] = float64(at.Microseconds()) / 1000
+	}
+	k.json, err = task.Marshal(&kept)
+	return k, err
+}
+
+// prepareAccounts makes the tables that the first account needs.
+func (w *batchWriter) prepareAccounts(batch []put) error {
+	if err := w.tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'accounts')`).
+		Scan(&w.accounts); err != nil {
+		return err
+	}
+	for i := range batch {
+		if batch[i].account != nil && !w.accounts {
+			w.accounts = true
+			_, err := w.tx.Exec(accountsSQL)
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *batchWriter) writeAccount(p *put) error {
+	if p.account == nil {
+		return nil
+	}
+	for digest, text := range p.account.texts { // in any order: the table is sorted
+		if _, err := w.tx.Exec(`INSERT OR IGNORE INTO texts VALUES (?, ?)`, digest, text); err != nil {
+			return err
+		}
+	}
+	_, err := w.tx.Exec(`INSERT INTO accounts VALUES (?, ?)`, p.record.Transcript.Header.ID, string(p.account.json))
+	return err
+}
+
+// dropAccount removes the account of an episode that is replaced.
+func (w *batchWriter) dropAccount(id string) error {
+	if !w.accounts {
+		return nil
+	}
+	_, err := w.tx.Exec(`DELETE FROM accounts WHERE episode = ?`, id)
+	return err
+}
+
+// Account reads what the run's file keeps of an episode for readers; nil if it keeps nothing.
+func (s *Store) Account(ctx context.Context, id string) (*Account, error) {
+	var exists bool
+	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'accounts')`).Scan(&exists)
+	if err != nil || !exists {
+		return nil, wrapRead(s, err)
+	}
+	var text string
+	switch err := s.read.QueryRowContext(ctx, `SELECT json FROM accounts WHERE episode = ?`, id).Scan(&text); {
+	case err == sql.ErrNoRows: //nolint:errorlint // database/sql returns it unwrapped
+		return nil, nil
+	case err != nil:
+		return nil, wrapRead(s, err)
+	}
+	corrupt := func(err error) error {
+		return &CorruptError{Path: s.path, Episode: id, Message: fmt.Sprintf("account: %v", err)}
+	}
+	var kept accountJSON
+	if err := task.DecodeStrict([]byte(text), &kept); err != nil {
+		return nil, corrupt(err)
+	}
+	a := &Account{View: &kept.View, At: make([]time.Duration, len(kept.AtMS))}
+	for i, ms := range kept.AtMS {
+		a.At[i] = duration(ms)
+	}
+	var failed error
+	load := func(digest string) (text string) {
+		err := s.read.QueryRowContext(ctx, `SELECT text FROM texts WHERE digest = ?`, digest).Scan(&text)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("text %s: %w", digest, err)
+		}
+		return text
+	}
+	var digests []string
+	if err := json.Unmarshal([]byte(load(kept.Tools)), &digests); err != nil && failed == nil {
+		failed = err
+	}
+	for _, digest := range digests {
+		var t ShownTool
+		if err := json.Unmarshal([]byte(load(digest)), &t); err != nil && failed == nil {
+			failed = err
+		}
+		a.View.Tools = append(a.View.Tools, &task.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+	}
+	for _, parts := range kept.Asked {
+		messages := make([]task.Message, len(parts))
+		for i, p := range parts {
+			messages[i] = task.Message{Role: p.Role, Content: load(p.Text)}
+		}
+		a.Asked = append(a.Asked, messages)
+	}
+	if failed != nil {
+		return nil, corrupt(failed)
+	}
+	return a, nil
+}
