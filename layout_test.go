@@ -88,6 +88,7 @@ var layout = []string{
 	"report",
 	"report/papers",
 	"report/runs",
+	"report/story",
 	"report/brief",
 	"report/comparison",
 	"report/gate",

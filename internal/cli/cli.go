@@ -238,7 +238,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
 		a.keygenCommand(), a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(),
-		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.exportCommand(),
+		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.showCommand(), a.exportCommand(), a.replayCommand(),
 		a.proxyCommand(), a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	a.foldHelp(root)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -21,11 +22,15 @@ import (
 )
 
 func (a *app) exportCommand() *cobra.Command {
-	var out, under string
+	var out, under, bundle, suiteDir string
+	var filter runs.Filter
 	cmd := &cobra.Command{
-		Use:   "export RUN | SUITE --out DIR",
-		Short: "Write a run as JSON Lines, or a static suite's questions in their corpus's format",
-		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output.\n\n" +
+		Use:   "export RUN [--bundle FILE] | SUITE --out DIR",
+		Short: "Write a run as JSON Lines, episodes as a bundle, or a static suite's questions",
+		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output. --bundle writes one file\n" +
+			"with the selected episodes instead: requests, gold, tools, transcripts and grades, and the clean episodes to\n" +
+			"compare with. `seatrial show FILE` opens it on a machine that has neither the suite nor the run. It contains\n" +
+			"right answers.\n\n" +
 			"For a suite of tools that cannot be run, it writes the questions in the format of the Berkeley Function Calling\n" +
 			"Leaderboard: a file for each part, and the possible answers in a separate folder. Tool documents are byte for " +
 			"byte\n" +
@@ -39,6 +44,12 @@ func (a *app) exportCommand() *cobra.Command {
 				return diag.Usagef("--out and --condition are for suites, and %s is not one", args[0]).
 					WithHint("a run is written to the standard output: seatrial export %s > FILE", args[0])
 			}
+			if bundle != "" {
+				return a.exportBundle(cmd.Context(), args[0], suiteDir, bundle, filter)
+			}
+			if !filter.Empty() {
+				return diag.Usagef("episodes are selected for a bundle").WithHint("--bundle FILE")
+			}
 			store, err := runs.OpenStore(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -50,6 +61,10 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "folder for the questions of a suite; it must be new")
 	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,
 		"the `CONDITION` whose instances are written, as surface:3")
+	cmd.Flags().StringVar(&bundle, "bundle", "", "write the selected episodes of a run to this `FILE`")
+	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "at most so many episodes; 0 takes all")
+	filterFlags(cmd, &filter)
+	settings.SuiteFlag(cmd.Flags(), &suiteDir)
 	return cmd
 }
 

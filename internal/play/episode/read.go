@@ -206,3 +206,22 @@ func (s *Store) Export(ctx context.Context, w io.Writer) error {
 		return nil
 	})
 }
+
+// IDs returns the first ids, at most limit, that begin with a prefix, in their order.
+func (s *Store) IDs(ctx context.Context, prefix string, limit int) ([]string, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id FROM episodes WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1
+		ORDER BY id LIMIT ?2`, prefix, limit)
+	if err != nil {
+		return nil, wrapRead(s, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, wrapRead(s, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}

@@ -20,6 +20,11 @@ type Filter struct {
 	Limit  int      // at most so many; 0 is no limit
 }
 
+// Empty reports whether a filter selects all episodes.
+func (f *Filter) Empty() bool {
+	return f.Agents == nil && f.Faults == nil && f.Tasks == nil && !f.Failed && !f.Worst && f.Limit == 0
+}
+
 // Select returns the rows that a filter selects, in their order, or the worst first. A name that occurs in no row is
 // the user's mistake.
 func Select(rows []report.Row, f Filter) ([]*report.Row, error) {

@@ -1,0 +1,164 @@
+package story
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// BundleFormat is the version of a bundle. All versions begin with bundlePrefix.
+const (
+	BundleFormat = "seatrial.bundle/1"
+	bundlePrefix = "seatrial.bundle/"
+)
+
+// bundleHead is the first line of a bundle.
+type bundleHead struct {
+	Format   string `json:"format"`
+	Suite    string `json:"suite"` // digest
+	Episodes int    `json:"episodes"`
+	Twins    int    `json:"clean_episodes"` // that follow, beside which the others are shown
+}
+
+// WriteBundle writes episodes with the clean episodes beside which they are shown: JSON Lines, a head and a line for
+// each episode. It returns how many lines of episodes it wrote. Contents depend on the run and the ids alone.
+func WriteBundle(ctx context.Context, w io.Writer, s Source, ids []string) (int, error) {
+	var cases []*Case
+	var twins []string
+	head := bundleHead{Format: BundleFormat, Episodes: len(ids)}
+	for _, id := range ids {
+		c, err := s.Case(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		cases = append(cases, c)
+		head.Suite = c.Suite
+		if c.Twin != "" && !slices.Contains(ids, c.Twin) && !slices.Contains(twins, c.Twin) {
+			twins = append(twins, c.Twin)
+		}
+	}
+	for _, id := range twins {
+		c, err := s.Case(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		cases = append(cases, c)
+	}
+	head.Twins = len(twins)
+	lines := []any{head}
+	for _, c := range cases {
+		lines = append(lines, c)
+	}
+	for _, v := range lines {
+		line, err := task.Marshal(v)
+		if err != nil {
+			return 0, fmt.Errorf("bundle: %w", err)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return 0, fmt.Errorf("bundle: %w", err)
+		}
+	}
+	return len(cases), nil
+}
+
+// Bundle is the episodes of a bundle.
+type Bundle struct {
+	path  string
+	cases []*Case
+	chief int // the first cases; the others are their clean episodes
+}
+
+// OpenBundle reads a bundle; nil if the file is not one.
+func OpenBundle(path string) (*Bundle, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil //nolint:nilerr // opening it as a run says what is wrong
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	in := bufio.NewReader(file)
+	start := []byte(`{"format":"` + bundlePrefix)
+	if first, err := in.Peek(len(start)); err != nil || !bytes.Equal(first, start) {
+		return nil, nil
+	}
+	return readBundle(in, path)
+}
+
+func readBundle(in *bufio.Reader, path string) (*Bundle, error) {
+	b := &Bundle{path: path}
+	var head bundleHead
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, diag.Usagef("%v", err).At(path, n, 0)
+		}
+		broken := func(err error) error {
+			return diag.Usagef("not a line of a bundle: %v", err).At(path, n, 0).WithHint("export the bundle again")
+		}
+		if n == 1 {
+			if err := task.DecodeStrict(line, &head); err != nil {
+				return nil, broken(err)
+			}
+			if head.Format != BundleFormat {
+				return nil, diag.Usagef("%s has the format %s, and this version reads %s", path, head.Format, BundleFormat)
+			}
+			continue
+		}
+		c := &Case{}
+		if err := task.DecodeStrict(line, c); err != nil {
+			return nil, broken(err)
+		}
+		b.cases = append(b.cases, c)
+	}
+	if len(b.cases) != head.Episodes+head.Twins {
+		return nil, diag.Usagef("%s has %d episodes, and its head says %d: it was cut short", path, len(b.cases),
+			head.Episodes+head.Twins).WithHint("export the bundle again")
+	}
+	b.chief = head.Episodes
+	return b, nil
+}
+
+// Case implements [Source].
+func (b *Bundle) Case(_ context.Context, id string) (*Case, error) {
+	for _, c := range b.cases {
+		if c.ID == id {
+			return c, nil
+		}
+	}
+	return nil, diag.Usagef("%s has no episode %q", b.path, id)
+}
+
+// IDs implements [Source].
+func (b *Bundle) IDs(_ context.Context, prefix string) ([]string, error) {
+	var ids []string
+	for _, c := range b.cases {
+		if strings.HasPrefix(c.ID, prefix) && len(ids) < 2 {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids, nil
+}
+
+// Rows implements [Source]. The clean episodes that only serve comparison are not among them.
+func (b *Bundle) Rows(context.Context) ([]report.Row, error) {
+	rows := make([]report.Row, b.chief)
+	for i := range rows {
+		rows[i] = b.cases[i].Row()
+	}
+	return rows, nil
+}

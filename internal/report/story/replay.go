@@ -1,0 +1,247 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Replayed is the result of playing an episode's actions again.
+type Replayed struct {
+	Episode string `json:"episode"`
+	Same    bool   `json:"same"`
+	// The first event that differs, as JSON; both are "" if all are the same, and one is "" where there is no such event.
+	Turn int    `json:"turn,omitempty"`
+	Was  string `json:"was,omitempty"`
+	Is   string `json:"is,omitempty"`
+	// Skipped says why the episode cannot be played again; "" if it was played.
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// Replay plays the actions of episodes again in the suite that they were recorded on.
+func Replay(ctx context.Context, s *suite.Suite, cases []*Case) ([]Replayed, error) {
+	worlds := proof.NewWorlds(s, 0)
+	defer worlds.Close()
+	instances := make(map[string]*suite.Instance, len(s.Instances))
+	for _, in := range s.Instances {
+		instances[in.ID] = in
+	}
+	stages := map[string]*episode.Stage{} // by how data handles are shown
+	list := make([]Replayed, len(cases))
+	for i, c := range cases {
+		if c.Suite != s.Manifest.Digest {
+			return nil, diag.Usagef("episode %s was played on another suite", c.ID).WithHint("--suite DIR")
+		}
+		in := instances[c.Instance]
+		if in == nil {
+			return nil, diag.Usagef("episode %s: the suite has no instance %q", c.ID, c.Instance)
+		}
+		if stages[c.Handles] == nil {
+			stages[c.Handles] = episode.NewStage(s, worlds, environment.Limits{})
+			stages[c.Handles].Show(episode.Shown{Handles: c.Handles})
+		}
+		var err error
+		if list[i], err = replay(ctx, stages[c.Handles], in, c); err != nil {
+			return nil, fmt.Errorf("episode %s: %w", c.ID, err)
+		}
+	}
+	return list, nil
+}
+
+// SuiteOf returns the suite in a folder, or that of a run if dir is "".
+func SuiteOf(s Source, dir string) (*suite.Suite, error) {
+	if run, ok := s.(source); ok {
+		return run.Suite, nil
+	}
+	if dir == "" {
+		return nil, diag.Usagef("a bundle does not contain its suite").WithHint("--suite DIR")
+	}
+	return runs.LoadSuite(dir)
+}
+
+func replay(ctx context.Context, stage *episode.Stage, in *suite.Instance, c *Case) (Replayed, error) {
+	out := Replayed{Episode: c.ID}
+	if end := c.Transcript().End(); end != nil && end.Gold != nil {
+		out.Skipped = "it was played on a generated database that the suite does not contain"
+		return out, nil
+	}
+	env, err := stage.Environment(ctx, in, episode.Seat{
+		Header: c.Header, Budget: c.Shown.Budget, SQL: c.Protocol == protocol.SQL,
+	})
+	if errors.Is(err, episode.ErrNoVectors) {
+		out.Skipped = "its agent searched for tools by meaning, which needs vectors"
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	for _, turn := range actions(c.Events) {
+		if _, err := env.Step(ctx, turn); err != nil {
+			return out, err
+		}
+	}
+	was, is := comparable(c.Events), comparable(env.Transcript().Events)
+	for i := range max(len(was), len(is)) {
+		var before, now string
+		if i < len(was) {
+			out.Turn = was[i].Turn
+			if before, err = encoded(was[i]); err != nil {
+				return out, err
+			}
+		}
+		if i < len(is) {
+			if now, err = encoded(is[i]); err != nil {
+				return out, err
+			}
+		}
+		if before != now {
+			out.Was, out.Is = before, now
+			return out, nil
+		}
+	}
+	out.Same, out.Turn = true, 0
+	return out, nil
+}
+
+// actions returns the turns of an episode as its agent took them.
+func actions(events []transcript.Event) []task.Turn {
+	var turns []task.Turn
+	running := false // code runs: each of its calls continues the turn
+	for i := range events {
+		e := &events[i]
+		if e.Kind == transcript.EventTurn {
+			turns = append(turns, task.Turn{})
+			if e.Decision != nil {
+				turns[len(turns)-1] = *e.Decision
+			}
+			running = runsCode(events[i+1:], e.Turn)
+			turns[len(turns)-1].Open = running
+			continue
+		}
+		if len(turns) == 0 {
+			continue
+		}
+		last := &turns[len(turns)-1]
+		if e.Kind == transcript.EventBlock {
+			turns = append(turns, task.Turn{Block: e.Block})
+			running = false
+			continue
+		}
+		action := actionOf(e)
+		if action == nil {
+			continue
+		}
+		if running && len(last.Actions) > 0 {
+			turns = append(turns, task.Turn{Open: true})
+			last = &turns[len(turns)-1]
+		}
+		last.Actions = append(last.Actions, *action)
+	}
+	return turns
+}
+
+// runsCode reports whether a block of code ends in a turn.
+func runsCode(events []transcript.Event, turn int) bool {
+	for i := range events {
+		if events[i].Turn != turn {
+			return false
+		}
+		if events[i].Kind == transcript.EventBlock {
+			return true
+		}
+	}
+	return false
+}
+
+// actionOf returns the action that an event records; nil for other events.
+func actionOf(e *transcript.Event) *task.Action {
+	switch e.Kind {
+	case transcript.EventCall:
+		return &task.Action{Kind: task.ActionCall, Label: e.Label, Tool: e.Tool, Arguments: e.Arguments}
+	case transcript.EventAnswer:
+		return &task.Action{Kind: task.ActionAnswer, Answer: e.Answer, Lenient: e.Lenient}
+	case transcript.EventDecline:
+		return &task.Action{Kind: task.ActionDecline, Text: e.Text}
+	case transcript.EventJudge:
+		return &task.Action{Kind: task.ActionJudge, Answer: e.Answer, Text: e.Text}
+	case transcript.EventAsk:
+		return &task.Action{Kind: task.ActionAsk, Text: e.Text}
+	default:
+		return nil
+	}
+}
+
+// comparable returns the events that depend on the actions alone: not the listings of clients, not the end, which a
+// limit of time may decide, and nothing about other databases.
+func comparable(events []transcript.Event) []transcript.Event {
+	var list []transcript.Event
+	for i := range events {
+		e := events[i]
+		switch e.Kind {
+		case transcript.EventTurn, transcript.EventListChanged, transcript.EventListed, transcript.EventEnd:
+			continue
+		}
+		e.Seq, e.Neighbour, e.Separated = 0, nil, nil
+		list = append(list, e)
+	}
+	return list
+}
+
+func encoded(e transcript.Event) (string, error) {
+	text, err := task.Marshal(&e)
+	return string(text), err
+}
+
+// WriteReplayed says whether all came out the same, and what did not.
+func WriteReplayed(w io.Writer, list []Replayed, width int) error {
+	p := &page{width: max(width, 40)}
+	played, same := 0, 0
+	for i := range list {
+		r := &list[i]
+		switch {
+		case r.Skipped != "":
+			p.labelled("skipped", r.Episode+": "+r.Skipped)
+			continue
+		case r.Same:
+			same++
+		default:
+			p.labelled("differs", fmt.Sprintf("%s, turn %d", r.Episode, r.Turn))
+			p.labelled(" was", r.Was)
+			p.labelled(" is", r.Is)
+		}
+		played++
+	}
+	switch {
+	case played == 0:
+		p.line("no episode was played again")
+	case same == played:
+		p.line(count(played, "episode") + plural(played, " was", " were") + " played again: all came out the same")
+	default:
+		p.line(fmt.Sprintf("%s%s played again: %d did not come out the same", count(played, "episode"),
+			plural(played, " was", " were"), played-same))
+	}
+	for _, line := range p.lines {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
