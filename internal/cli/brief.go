@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/brief"
 	"github.com/spf13/cobra"
@@ -61,35 +58,4 @@ func (a *app) width() int {
 		return min(width, briefWidth)
 	}
 	return briefWidth
-}
-
-// printStory tells an episode in six lines beside the clean episode of the same agent and task.
-func (a *app) printStory(ctx context.Context, store *episode.Store, clean, faulted *report.Row, request string) error {
-	left, err := store.Episode(ctx, clean.Grade.Episode)
-	if err != nil {
-		return err
-	}
-	right, err := store.Episode(ctx, faulted.Grade.Episode)
-	if err != nil {
-		return err
-	}
-	l, r := report.Scenes(left.Transcript), report.Scenes(right.Transcript)
-	at := 0
-	for at+1 < min(len(l), len(r)) && l[at] == r[at] {
-		at++
-	}
-	width := a.width()
-	const label = 10
-	half := (width - label - 2) / 2
-	line := func(name, was, is string) {
-		a.printf("%s%s  %s\n", brief.Pad(name, -label), brief.Pad(brief.Shorten(was, half), -half), brief.Shorten(is, half))
-	}
-	kind := strings.Join(faulted.Strike.Kinds, "+")
-	a.printf("%s\n", brief.Shorten(fmt.Sprintf("One episode of %s: %q", faulted.Grade.Agent, request), width))
-	line("", "without a fault", "under "+kind)
-	line("call", l[at].Call, r[at].Call)
-	line("result", l[at].Result, r[at].Result)
-	line("answer", report.AnswerText(left.Transcript), report.AnswerText(right.Transcript))
-	line("grade", "right", strings.ReplaceAll(faulted.Grade.Cause, "_", " ")+", "+brief.NoticedAs(&faulted.Grade))
-	return nil
 }

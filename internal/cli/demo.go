@@ -19,6 +19,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/brief"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/story"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
@@ -109,16 +110,28 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 		list[i].Other = brief.Share{} // look-alikes, mirrors and controls are for the full report
 	}
 	a.printf("%s\nThe last three columns are shares of the faults that took effect.\n\n", brief.Table(list, a.width()))
-	if clean, faulted := brief.StoryOf(rows, "retry", "fallback", "blind"); faulted != nil {
-		request := run.Task(faulted.Grade.Task).Question()
-		if err := a.printStory(ctx, run.Store, clean, faulted, request); err != nil {
+	if _, faulted := brief.StoryOf(rows, "retry", "fallback", "blind"); faulted != nil {
+		if err := a.printStory(ctx, run, faulted.Grade.Episode); err != nil {
 			return err
 		}
-		a.printf("\n")
 	}
-	a.printf("Suite and run are in %s. Next:\n  seatrial report %s\n", out, path)
+	a.printf("Suite and run are in %s. Next:\n  seatrial report %s\n  seatrial show %s --failed\n", out, path, path)
 	a.printf("  seatrial run %s --agent 'cmd: YOUR AGENT' --out my-run\n", dir)
 	return nil
+}
+
+// printStory tells an episode in six lines beside its clean twin, and says how to see all of it.
+func (a *app) printStory(ctx context.Context, run *runs.Run, id string) error {
+	source := story.Of(run)
+	c, err := source.Case(ctx, id)
+	if err != nil {
+		return err
+	}
+	pair, err := story.Beside(ctx, source, c)
+	if err == nil && pair.Twin != nil {
+		a.printf("%s  seatrial show %s %.8s\n\n", pair.Brief(a.width()), run.Path, id)
+	}
+	return err
 }
 
 func faultedInstances(rows []report.Row) int {

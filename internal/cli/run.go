@@ -165,13 +165,13 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	defer separator.Close()
 	stage := episode.NewStage(s, fresh.or(worlds), environment.Limits{})
 	stage.Show(o.Shown())
-	vectors, err := a.openSearchVectors(s, o)
+	vectors, err := participants.OpenSearchVectors(a.Getenv, s, o)
 	if err != nil {
 		return err
 	}
 	if vectors != nil {
 		stage.Embed(vectors)
-		defer func() { err = errors.Join(err, vectors.close()) }()
+		defer func() { err = errors.Join(err, vectors.Close()) }()
 	}
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: o.Workers,

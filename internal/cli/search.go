@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -49,9 +50,9 @@ func (a *app) searchCommand() *cobra.Command {
 				return err
 			}
 			if len(args) == 2 {
-				return missingVectors(a.search(cmd.Context(), s, &o, args[1]))
+				return participants.MissingVectors(a.search(cmd.Context(), s, &o, args[1]))
 			}
-			return missingVectors(a.recall(cmd.Context(), s, &o))
+			return participants.MissingVectors(a.recall(cmd.Context(), s, &o))
 		},
 	}
 	f := cmd.Flags()
@@ -85,7 +86,7 @@ func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([
 	if o.kind != "" && !slices.Contains(search.Kinds(), o.kind) {
 		return nil, diag.Unknown("kind of search", o.kind, search.Kinds())
 	}
-	vectors, err := a.vectorsOf(s, o.embeddingsURL, nil)
+	vectors, err := participants.Vectors(a.Getenv, s, o.embeddingsURL, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -259,7 +260,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if store != nil {
 		defer func() { err = errors.Join(err, store.Close()) }()
 	}
-	vectors, err := a.servedVectors(s, o.embeddings)
+	vectors, err := participants.ServedVectors(a.Getenv, s, o.embeddings)
 	if err != nil {
 		return err
 	}

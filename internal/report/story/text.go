@@ -347,6 +347,7 @@ func (p *Pair) Brief(width int) string {
 	w := &page{width: width}
 	half := (width - labelWidth - 2) / 2
 	line := func(name, was, is string) {
+		was, is = fromDifference(was, is, half)
 		w.line(padded(name, labelWidth) + padded(shorten(was, half), half) + "  " + shorten(is, half))
 	}
 	calls := func(turns []Turn) (list []*Step) {
@@ -408,8 +409,28 @@ func shorten(text string, width int) string {
 	if table.Width(text) <= width {
 		return text
 	}
-	lines := wrap(text, width-1, 0)
-	return lines[0] + "…"
+	used := 0
+	for i, r := range text {
+		if used += table.Width(string(r)); used > width-1 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// fromDifference drops what two long texts begin with in common, but for a few characters.
+func fromDifference(a, b string, width int) (string, string) {
+	before := 12
+	same, runes := 0, []rune(b)
+	left := []rune(a)
+	for same < min(len(left), len(runes)) && left[same] == runes[same] {
+		same++
+	}
+	if same <= width/2 || same == len(left) || same == len(runes) {
+		return a, b
+	}
+	before = min(before, same)
+	return "…" + string(left[same-before:]), "…" + string(runes[same-before:])
 }
 
 func padded(text string, width int) string {

@@ -1,4 +1,4 @@
-package cli
+package participants
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -19,9 +18,11 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// vectorsOf returns the vectors of a suite and of a file; nil if the suite has none. Missing ones are made at an
+// Vectors returns the vectors of a suite and of a file; nil if the suite has none. Missing ones are made at an
 // address, or by the provider if its key is set.
-func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record) (*embedding.Vectors, error) {
+func Vectors(
+	getenv func(string) string, s *suite.Suite, address string, kept []embedding.Record,
+) (*embedding.Vectors, error) {
 	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
 		return nil, nil
@@ -30,7 +31,7 @@ func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record)
 	for _, r := range s.Vectors {
 		records = append(records, *r)
 	}
-	embedder, err := a.embedderOf(spec, address)
+	embedder, err := embedderOf(getenv, spec, address)
 	if err != nil {
 		return nil, err
 	}
@@ -38,17 +39,17 @@ func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record)
 }
 
 // embedderOf returns the embedder at an address, or of the provider if its key is set; else nil.
-func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
-	providers := participants.At(a.Getenv, address)
+func embedderOf(getenv func(string) string, spec, address string) (embedding.Embedder, error) {
+	providers := At(getenv, address)
 	if !providers.Reachable(spec) {
 		return nil, nil
 	}
 	return providers.Embedder(spec)
 }
 
-// servedVectors returns the vectors of a served suite; nil if queries cannot be embedded, because every search would
+// ServedVectors returns the vectors of a served suite; nil if queries cannot be embedded, because every search would
 // then fail the episode.
-func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, error) {
+func ServedVectors(getenv func(string) string, s *suite.Suite, address string) (episode.Vectors, error) {
 	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
 		if address != "" {
@@ -56,25 +57,25 @@ func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, er
 		}
 		return nil, nil
 	}
-	embedder, err := a.embedderOf(spec, address)
+	embedder, err := embedderOf(getenv, spec, address)
 	if err != nil || embedder == nil {
 		return nil, err
 	}
-	vectors, err := a.vectorsOf(s, address, nil)
+	vectors, err := Vectors(getenv, s, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	return vectors, nil
 }
 
-// searchVectors are the vectors of a run. It keeps those of agents' queries in a file beside the run.
-type searchVectors struct {
+// SearchVectors are the vectors of a run. It keeps those of agents' queries in a file beside the run.
+type SearchVectors struct {
 	*embedding.Vectors
 	path string
 }
 
 // Of is [embedding.Vectors.Of]; it keeps the vectors of queries.
-func (v *searchVectors) Of(ctx context.Context, texts ...string) ([]embedding.Vector, error) {
+func (v *SearchVectors) Of(ctx context.Context, texts ...string) ([]embedding.Vector, error) {
 	list, err := v.Vectors.Of(ctx, texts...)
 	if err == nil && len(texts) == 1 { // a query; the suite has those of the tools
 		v.Keep(texts...)
@@ -82,8 +83,8 @@ func (v *searchVectors) Of(ctx context.Context, texts ...string) ([]embedding.Ve
 	return list, err
 }
 
-// close writes the file, if there is anything to keep.
-func (v *searchVectors) close() error {
+// Close writes the file, if there is anything to keep.
+func (v *SearchVectors) Close() error {
 	records := v.Records()
 	if len(records) == 0 {
 		return nil
@@ -103,8 +104,8 @@ func (v *searchVectors) close() error {
 	return os.Rename(partial, v.path)
 }
 
-// openSearchVectors returns the vectors of a run; nil if its suite has none.
-func (a *app) openSearchVectors(s *suite.Suite, o *settings.Run) (*searchVectors, error) {
+// OpenSearchVectors returns the vectors of a run; nil if its suite has none.
+func OpenSearchVectors(getenv func(string) string, s *suite.Suite, o *settings.Run) (*SearchVectors, error) {
 	path := o.Out + ".vectors.jsonl"
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -121,18 +122,18 @@ func (a *app) openSearchVectors(s *suite.Suite, o *settings.Run) (*searchVectors
 		}
 		kept = append(kept, r)
 	}
-	vectors, err := a.vectorsOf(s, o.EmbeddingsURL, kept)
+	vectors, err := Vectors(getenv, s, o.EmbeddingsURL, kept)
 	if err != nil || vectors == nil {
 		return nil, err
 	}
 	for _, r := range kept {
 		vectors.KeepRecord(r.Key)
 	}
-	return &searchVectors{vectors, path}, nil
+	return &SearchVectors{vectors, path}, nil
 }
 
-// missingVectors adds a hint to the error that a text has no vector.
-func missingVectors(err error) error {
+// MissingVectors adds a hint to the error that a text has no vector.
+func MissingVectors(err error) error {
 	var missing *embedding.MissingError
 	if !errors.As(err, &missing) {
 		return err
