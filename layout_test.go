@@ -92,6 +92,7 @@ var layout = []string{
 	"report/brief",
 	"report/comparison",
 	"report/gate",
+	"report/plan",
 	"selftest",
 	"serve/listen",
 	"serve/server",

@@ -26,7 +26,7 @@ func (c Clusters) Add(name string, sum, weight float64) {
 // AddOutcome adds one episode that succeeded or failed.
 func (c Clusters) AddOutcome(name string, success bool) { c.Add(name, float64(One(success)), 1) }
 
-// Ratio returns the weighted mean over clusters, nil if there are none.
+// Ratio returns the weighted mean over clusters, nil if they have no weight.
 func (c Clusters) Ratio() *float64 {
 	if len(c) == 0 {
 		return nil
@@ -35,6 +35,9 @@ func (c Clusters) Ratio() *float64 {
 	for _, k := range c.kinds() {
 		sum += float64(k.count) * k.Sum
 		weight += float64(k.count) * k.Weight
+	}
+	if weight == 0 {
+		return nil
 	}
 	v := sum / weight
 	return &v

@@ -1,6 +1,7 @@
 package statistics
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -45,9 +46,9 @@ func (c Clusters) Estimate(low float64, o Options, names ...string) Estimate {
 		return e
 	}
 	kinds := c.kinds()
-	alike := true
-	for _, k := range kinds[1:] {
-		alike = alike && k.Sum*kinds[0].Weight == kinds[0].Sum*k.Weight
+	alike, first := true, slices.MaxFunc(kinds, func(a, b kind) int { return cmp.Compare(a.Weight, b.Weight) })
+	for _, k := range kinds { // a cluster may have no weight
+		alike = alike && k.Sum*first.Weight == first.Sum*k.Weight
 	}
 	if alike {
 		e.CI95, e.Method = unseen(*e.Value, len(c), low), MethodWilson
@@ -77,7 +78,7 @@ func bootstrap(kinds []kind, n int, o Options, names []string) []float64 {
 		o.Resamples = DefaultResamples
 	}
 	resampled := make([]float64, o.Resamples)
-	for i := range resampled {
+	for i := 0; i < len(resampled); {
 		left, rest := n, n
 		sum, weight := 0.0, 0.0
 		for _, k := range kinds {
@@ -92,7 +93,10 @@ func bootstrap(kinds []kind, n int, o Options, names []string) []float64 {
 			weight += float64(drawn) * k.Weight
 			left, rest = left-drawn, rest-k.count
 		}
-		resampled[i] = sum / weight
+		if weight > 0 {
+			resampled[i] = sum / weight
+			i++
+		}
 	}
 	return resampled
 }

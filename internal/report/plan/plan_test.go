@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// arm draws the episodes of an agent whose chance of success on a task is given.
+func arm(r *rand.Rand, trials int, chances []float64) []*report.Row {
+	var rows []*report.Row
+	for i, p := range chances {
+		for k := range trials {
+			rows = append(rows, &report.Row{Cluster: fmt.Sprint(i), Grade: grade.Grade{
+				Task: fmt.Sprint("t", i), Instance: fmt.Sprint("i", i), Trial: k, Valid: true, Success: r.Float64() < p,
+				Tokens: 100, CostUSD: 0.5,
+			}})
+		}
+	}
+	return rows
+}
+
+// chances draws tasks on which one agent is better by 0.1 on average.
+func chances(r *rand.Rand, n int) (a, b []float64) {
+	for range n {
+		p := 0.2 + 0.6*r.Float64()
+		a, b = append(a, p), append(b, p+0.1+0.1*(2*r.Float64()-1))
+	}
+	return a, b
+}
+
+var request = Request{Difference: 0.1, Power: 0.8, Alpha: 0.05, Arms: 2, Comparisons: 1}
+
+// TestPowerIsReached plans from a pilot and then plays 1,500 such runs: four of five must find the difference.
+func TestPowerIsReached(t *testing.T) {
+	const runs = 1500
+	r := task.Draw(1, "plan")
+	a, b := chances(r, 2000)
+	p, err := Make(request, arm(r, 2, a), arm(r, 2, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range p.Options[:3] {
+		found := 0
+		for range runs {
+			a, b := chances(r, o.Tasks)
+			differences, _ := pairsOf(arm(r, o.Trials, a), arm(r, o.Trials, b))
+			mean := 0.0
+			for _, d := range differences {
+				mean += d / float64(o.Tasks)
+			}
+			found += statistics.One(mean/math.Sqrt(*statistics.Variance(differences)/float64(o.Tasks)) > 1.96)
+		}
+		if power := float64(found) / runs; math.Abs(power-0.8) > 0.05 {
+			t.Errorf("%d tasks with %d trials find the difference in %v of the runs, want 0.8", o.Tasks, o.Trials, power)
+		}
+	}
+	if o := p.Options[0]; *o.Tokens != 100*float64(o.Episodes) || math.Abs(*o.CostUSD-0.5*float64(o.Episodes)) > 1e-6 {
+		t.Errorf("the plan costs %v tokens and %v dollars for %d episodes", *o.Tokens, *o.CostUSD, o.Episodes)
+	}
+}
+
+// TestNoiseFloor repeats single runs of one agent on the same tasks: one of twenty pairs differs by more than the floor.
+func TestNoiseFloor(t *testing.T) {
+	const runs, tasks = 1500, 200
+	r := task.Draw(2, "noise")
+	a, _ := chances(r, tasks)
+	p, err := Make(request, arm(r, 5, a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, flips := 0, 0
+	for range runs {
+		differences, _ := pairsOf(arm(r, 1, a), arm(r, 1, a))
+		sum := 0.0
+		for _, d := range differences {
+			sum += d
+			flips += statistics.One(d != 0)
+		}
+		more += statistics.One(math.Abs(sum/tasks) > p.Run.Noise)
+	}
+	if share := float64(more) / runs; share < 0.03 || share > 0.07 {
+		t.Errorf("two single runs differ by more than the floor in %v of the cases, want 0.05", share)
+	}
+	if share := float64(flips) / runs / tasks; math.Abs(share-p.Run.Flips) > 0.02 {
+		t.Errorf("%v of the verdicts flip, the plan says %v", share, p.Run.Flips)
+	}
+}
+
+func TestAssumptionsAreChecked(t *testing.T) {
+	for name, r := range map[string]Request{
+		"difference": {Difference: 0, Power: 0.8, Alpha: 0.05, Arms: 2, Comparisons: 1},
+		"power":      {Difference: 0.1, Power: 1, Alpha: 0.05, Arms: 2, Comparisons: 1},
+		"rate":       {Difference: 0.1, Power: 0.8, Alpha: 0.05, Arms: 2, Comparisons: 1, Rate: 2},
+		"arms":       {Difference: 0.1, Power: 0.8, Alpha: 0.05, Arms: 1, Comparisons: 1},
+		"number":     {Difference: math.NaN(), Power: 0.8, Alpha: 0.05, Arms: 2, Comparisons: 1},
+	} {
+		if r.Check() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := Make(request, []*report.Row{}); err == nil {
+		t.Error("an empty pilot is no error")
+	}
+}
