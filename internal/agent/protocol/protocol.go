@@ -298,17 +298,22 @@ func (c *Conversation) count(d *decision) {
 	if !d.unread {
 		c.unread = 0
 	}
-	if c.notice = ""; d.unread {
-		c.notice = unreadNotice(d.unparsed)
-		if c.once {
-			c.notice += " " + remindForm
-		}
+	switch c.notice = ""; {
+	case d.unread && c.once:
+		c.notice = unreadNotice(headUnread, d.unparsed) + " " + remindForm
+	case d.unread:
+		c.notice = unreadNotice(headUnread, d.unparsed)
+	case len(d.actions) > 0 && !c.once:
+		c.notice = unreadNotice(headPartUnread, slices.DeleteFunc(slices.Clone(d.unparsed), func(u task.Unparse) bool {
+			return u.Reason == reply.ReasonBadArguments // the call was made, and refused
+		}))
 	}
 }
 
 const (
-	headUnread = "This part of your reply could not be read, and nothing was done: "
-	remindForm = "Reply once more, in the form that was asked for."
+	headUnread     = "This part of your reply could not be read, and nothing was done: "
+	headPartUnread = "This part of your reply could not be read, and only the rest was done: "
+	remindForm     = "Reply once more, in the form that was asked for."
 
 	noticeBytes = 300 // of the unread part
 )
@@ -327,10 +332,10 @@ var unreadWords = map[string]string{
 }
 
 // unreadNotice tells the model which part of its reply could not be read, and why.
-func unreadNotice(unparsed []task.Unparse) string {
+func unreadNotice(head string, unparsed []task.Unparse) string {
 	for _, u := range unparsed {
 		if isUnread(u.Reason) {
-			return strings.TrimSpace(headUnread + "`" + clip(u.Text, noticeBytes) + "` " + unreadWords[u.Reason])
+			return strings.TrimSpace(head + "`" + clip(u.Text, noticeBytes) + "` " + unreadWords[u.Reason])
 		}
 	}
 	return ""

@@ -19,7 +19,7 @@ var (
 	callTag = regexp.MustCompile(`(?i)</?(?:\w+[|_:.-])*` +
 		`(?:tools?|functions?|calls?|invoke|toolcalls?|functioncalls?)(?:[|_:.-]\w+)*(?:[\s:=][^<>]*)?/?>`)
 	halfMark = regexp.MustCompile(`(?i)(?:<[|｜][^<>\n]{3,80}|</?(?:\w+[|_:.-])*(?:tool_?call|function_?call|function|invoke)` +
-		`[^<>\n]{0,200})$`)
+		`[^<>\n]{0,200}|(?m:^>>>)\w*)$`)
 )
 
 // nameUnread names apparent calls in prose: a mark of calls, or an offered tool's name used as in a call. Such a reply is

@@ -175,6 +175,9 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 		}
 		call.Arguments = written
 	case arguments < 0:
+		if n.End > len(text) || text[n.End-1] != '}' && text[n.End-1] != ')' { // cut before the arguments
+			return Call{}, nil, false
+		}
 		if !known || len(extraFields(text, n, name, label)) > 0 {
 			return Call{}, nil, false
 		}
@@ -370,7 +373,7 @@ func readWholeJSON(p *reading) {
 
 // attempt matches text meant as a call in JSON, rather than other text in brackets.
 var attempt = regexp.MustCompile(
-	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
+	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|tool_uses|tool_calls|recipient_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
 
 // attemptAnywhere matches the start of a call in JSON at any position.
 var attemptAnywhere = regexp.MustCompile(`\{\s*["'](?:name|tool|tool_name|function)["']\s*:\s*["'{]`)

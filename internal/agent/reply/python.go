@@ -251,12 +251,18 @@ func (p *reading) program(text string, at int, strict bool) (claim, error) {
 		if strict {
 			return claim{}, err
 		}
+		if m := indentedBlock.FindString(text[start:]); m != "" {
+			line = m
+		}
 		c.unparsed = append(c.unparsed, task.Unparse{Reason: pythonReason(err), Text: strings.TrimSpace(line)})
 		v.Pos = start + len(line)
 	}
 	c.thought = strings.Join(comments, "\n")
 	return c, nil
 }
+
+// indentedBlock matches a definition and its body, which no statement of the reply runs.
+var indentedBlock = regexp.MustCompile(`^(?:async[ ]+def|def|class)[ ][^\n]*:[^\n]*(?:\n(?:[ \t][^\n]*)?)*`)
 
 func pythonReason(err error) string {
 	if err == errPositional {

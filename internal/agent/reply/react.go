@@ -449,6 +449,7 @@ func (s *ReactStep) readUntagged(reply *model.Reply) {
 	r := s.reader.read(&model.Message{Content: rest}, s.labels, s.length)
 	if answer, ok := ProseAnswer(&r, reply.Finish); ok && len(s.Unparsed) == 0 {
 		s.Thoughts.add(r.Thought)
+		s.Unparsed = r.Unparsed
 		s.Action = &answer
 		return
 	}

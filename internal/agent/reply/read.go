@@ -207,11 +207,12 @@ func unwrapped(text string) string {
 // around the calls, from models that complete a file. templateTurn matches a mark of a chat template, which starts such
 // a turn anywhere.
 var (
-	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human)[ \t]*:|<\|user\|>|\[INST\]|</tools>` +
+	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human|Observation|Output|(?:Tool|Function)[ ](?:result|output|response))` +
+		`[ \t]*:|<\|user\|>|\[INST\]|</tools>` +
 		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
-	templateTurn = regexp.MustCompile(`(?m)^[ \t]*(?:### ?(?:Instruction|Input|Human|User|Question)\b.*$` +
-		`|<\|im_start\|>[ ]?(?:user|system|tool)|<\|start_header_id\|>(?:user|system|ipython|tool)` +
-		`|<\|(?:user|observation|tool_response|tool_outputs?)\|>)|</?tool_(?:response|outputs?|results?)(?:\s[^<>]*)?>|<｜User｜>` +
+	templateTurn = regexp.MustCompile(`(?m)(?:^[ \t]*|(?i:` + endToken + `)\s*)(?:##+ ?(?:Instruction|Input|Human|User|Question|Response)\b.*$` +
+		`|<\|im_start\|>[ ]?(?:user|system|tool)|<\|start_header_id\|>(?:user|system|ipython|tool)|<start_of_turn>user` +
+		`|<(?:function_results?|observations?)>|<\|(?:user|observation|tool_response|tool_outputs?)\|>)|</?tool_(?:response|outputs?|results?)(?:\s[^<>]*)?>|<｜User｜>` +
 		`|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|\[/?INST\]`)
 )
 
