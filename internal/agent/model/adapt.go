@@ -43,7 +43,7 @@ var adaptations = []*adaptation{
 		body:    setTrue("stream"), notice: "replies are streamed",
 	}, {
 		name:    "no system role",
-		refused: regexp.MustCompile(`system.{0,30}(role|message|prompt|instruction)|role.{0,60}system`),
+		refused: regexp.MustCompile(`(system|developer).{0,30}(role|message|prompt|instruction)|role.{0,60}(system|developer)`),
 		request: systemToUser, notice: "the instructions begin the first user message",
 	}, {
 		name: "merged turns", refused: regexp.MustCompile(`roles? must alternate|alternate.{0,20}user`),

@@ -94,6 +94,8 @@ func (e *ProviderError) Advice() string {
 		return "add credit to the account, or choose another model"
 	case KindNotFound:
 		return "check the name of the model and the address of the service"
+	case KindContextLength:
+		return "offer fewer tools, or choose a model or server with a longer context"
 	case KindUnreachable:
 		return "is the server running, and is its address right?"
 	default:
@@ -148,9 +150,10 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 		e.Kind = KindAuth
 	case status == http.StatusPaymentRequired,
 		status < 500 && has("insufficient_quota", "billing_error", "credit balance is too low", "exceeded your current quota",
-			"insufficient credits", "insufficient balance"):
+			"insufficient credits", "insufficient balance"),
+		status == http.StatusTooManyRequests && has(" per day", "perday", "daily"):
 		e.Kind = KindQuota
-	case status == http.StatusNotFound, status < 500 && has("model_not_found", "not a valid model", "no such model"):
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed, status < 500 && has("model_not_found", "not a valid model", "no such model"):
 		e.Kind = KindNotFound
 	case status == http.StatusTooManyRequests:
 		e.Kind = KindRateLimit
@@ -164,8 +167,11 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 		e.Kind = KindContextLength
 	default:
 		e.Kind = KindBadRequest
-		if location := header.Get("Location"); status < 400 && location != "" && message == "" {
-			e.Message = "the server redirects to another address: check the base URL"
+		if location := header.Get("Location"); status < 400 && location != "" {
+			e.Message, e.Hint = "the server redirects to "+shorten(location, 200), "check the address of the service"
+		}
+		if has("max_tokens", "max_completion_tokens", "max_output_tokens") {
+			e.Hint = "set another --max-tokens"
 		}
 	}
 	if e.Message == "" {

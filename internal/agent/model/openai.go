@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -119,6 +120,9 @@ type openAIUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
+// filteredPrompt matches the verdict of a filter of prompts.
+var filteredPrompt = regexp.MustCompile(`"prompt_filter_results"[\s\S]*"filtered"\s*:\s*true`)
+
 // decodeOpenAI reads a chat completion. It is strict where a reading would be a guess (no choice, a content of unknown
 // form) and lenient where services differ harmlessly: missing ids of calls, arguments as an object, unknown fields,
 // calls in a later choice, the function_call of before 2023-11.
@@ -126,6 +130,9 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	var completion completion
 	if err := json.Unmarshal(body, &completion); err != nil {
 		return nil, fmt.Errorf("chat completion: %w", err)
+	}
+	if len(completion.Choices) == 0 && filteredPrompt.Match(body) { // Azure, with status 200
+		return &Reply{Model: completion.Model, Finish: FinishFiltered}, nil
 	}
 	if len(completion.Choices) == 0 || completion.Choices[0].Message == nil {
 		return nil, errors.New("chat completion: no choice with a message")

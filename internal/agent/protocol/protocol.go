@@ -253,6 +253,7 @@ func (c *Conversation) Next(
 		return task.Turn{}, fmt.Errorf("reply %d: %w", c.replies+1, err)
 	}
 	c.replies++
+	boundText(reply)
 	var d decision
 	if !reply.Refused {
 		d = c.dialect.read(reply, c.labels)
@@ -286,6 +287,17 @@ func (c *Conversation) Next(
 	}
 	c.over = turn.Stop
 	return turn, nil
+}
+
+// maxText bounds the text that is read of a reply. Reading takes a few seconds for so much text without sense.
+const maxText = 512 << 10
+
+// boundText cuts a reply as its provider would have done at a token limit.
+func boundText(r *model.Reply) {
+	if len(r.Message.Content) > maxText {
+		r.Message.Content, r.Message.Raw = strings.ToValidUTF8(r.Message.Content[:maxText], ""), nil
+		r.Finish = model.FinishLength
+	}
 }
 
 // count counts replies that were silent or could not be read, and prepares what the model hears of the latter.

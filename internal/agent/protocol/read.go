@@ -48,6 +48,7 @@ func Interpret(name string, response *model.Reply, tools []*task.Tool) (*Interpr
 	if _, err := made.open(view); err != nil {
 		return nil, fmt.Errorf("protocol %s: %w", name, err)
 	}
+	boundText(response)
 	d := made.read(response, nil)
 	out := &Interpretation{Calls: []ReadCall{}, Unread: d.unparsed}
 	for i := range d.actions {

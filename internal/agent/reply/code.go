@@ -148,7 +148,8 @@ func appendLeft(list []task.Unparse, text string) []task.Unparse {
 func OnlyFence(text string) *Code {
 	var found *Code
 	for _, m := range fence.FindAllStringSubmatchIndex(text, -1) {
-		if foreignLanguage(fenceLanguage(text, m)) != "" {
+		line := text[strings.LastIndexByte(text[:m[0]], '\n')+1 : m[0]]
+		if foreignLanguage(fenceLanguage(text, m)) != "" || strings.TrimSpace(line) != "" {
 			continue
 		}
 		if found != nil {

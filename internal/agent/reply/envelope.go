@@ -480,6 +480,9 @@ func (p *reading) tagValue(tool, name, text string, kind tagKind) literal.Node {
 	return n
 }
 
+// emptyList matches a list without calls.
+var emptyList = regexp.MustCompile(`^\[\s*\]$`)
+
 // block reads the text from at to its end as calls: in tags, after a tool name, as JSON or code, or as one of these in
 // a fence. It names what it cannot read, or the whole block if it finds no call.
 func (p *reading) block(text string, at int, reason string) claim {
@@ -488,6 +491,11 @@ func (p *reading) block(text string, at int, reason string) claim {
 	if whole.Start >= whole.End {
 		return c
 	}
+	if c.thought = text[whole.Start:whole.End]; emptyList.MatchString(c.thought) {
+		p.abstains = c.thought
+		return c
+	}
+	c.thought = ""
 	if m := fenceAround(text[whole.Start:whole.End]); m != nil {
 		inner := text[:whole.Start+m[7]]
 		c := p.block(inner, whole.Start+m[6], reason)
