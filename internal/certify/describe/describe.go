@@ -1,5 +1,5 @@
-// Package describe has a model write the documentation of tools and checks what it wrote: by its form, by its words, and
-// by unit tests in which a reader, who sees the written text alone, calls the tool and the calls are executed (Hell or
+// Package describe has a model write the documentation of tools and checks what it wrote: by its form, by its words,
+// and by unit tests in which a reader, who sees the written text alone, calls the tool and the calls are executed (Hell or
 // High Water, appendix C). It must never know how agents meet the tools.
 package describe
 
@@ -100,8 +100,8 @@ const (
 // Write has a writer document tools, changes the tools in place, and returns a record of each, in the order of
 // databases and derived names. It accepts a text if it has the right form, its name, path and summary are unique, it
 // tells no value of an example or an answer, and a reader passes the unit tests with it; otherwise the tool keeps the
-// derived text. The outcome depends on the replies alone, not on the number of workers. If the writer fails, the records
-// of the settled tools come with the error.
+// derived text. The outcome depends on the replies alone, not on the number of workers. If the writer fails, the
+// records of the settled tools come with the error.
 func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, error) {
 	pages, taken := newPages(list, r)
 	for _, p := range pages {

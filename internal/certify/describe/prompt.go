@@ -9,8 +9,8 @@ import (
 // instructions precede the specification of a tool in a prompt.
 const instructions = `You are writing the reference of read-only functions over a database. Below are the tables of
 the database, two examples of good documentation from another database, and one function with its code and with
-descriptions that a program derived. Improve the wording, so that a developer who reads only your text knows when to call
-this function and with what. Do not change what it means: code and derived description are exact.
+descriptions that a program derived. Improve the wording, so that a developer who reads only your text knows when to
+call this function and with what. Do not change what it means: code and derived description are exact.
 
 Reply with one JSON object, and nothing before or after it:
 `
@@ -23,8 +23,8 @@ const rules = `- summary: one to three sentences of at most 600 bytes that say w
 - Speak of columns and tables, never of particular values: give no examples of what might be asked or answered.
 `
 
-const nameRule = `- name: small letters, digits and underscores, at most 64 characters, beginning with a verb (get, count,
-  list, find). It names what is returned and what it can be asked by. No other function may have it.
+const nameRule = `- name: small letters, digits and underscores, at most 64 characters, beginning with a verb (get,
+  count, list, find). It names what is returned and what it can be asked by. No other function may have it.
 `
 
 // demonstrations are documentation of an invented database. Backquotes are written as apostrophes.
@@ -33,7 +33,7 @@ Example 1:
 {"code":"SELECT u1.title FROM boat AS u1 WHERE u1.berth = ?1 AND u1.length > ?2",
  "derived":"Get titles of boats where berth is 'reed_onyx' and length is greater than 'dune_iris'."}
 {"summary":"Returns the title of every boat that lies at the berth 'reed_onyx' and is longer than 'dune_iris'.",
- "parameters":{"reed_onyx":"Berth of the boat; must be equal.","dune_iris":"Length in metres that the boat must exceed."}}
+ "parameters":{"reed_onyx":"Berth of the boat; must be equal.","dune_iris":"Length in metres that it must exceed."}}
 
 Example 2:
 {"code":"SELECT u1.port, count(*) FROM visit AS u1 GROUP BY u1.port",

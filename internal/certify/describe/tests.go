@@ -30,8 +30,8 @@ const (
 // testInstructions precede the documentation of a tool and the requests.
 const testInstructions = `Below, between the two lines of dashes, is the documentation of one function. After it come
 numbered requests. For each request decide by the documentation alone whether one call of the function returns exactly
-what it asks for. Reply with one JSON object and nothing else: {"calls": [...]}, with one entry a request, in their order:
-the arguments of the call as an object, or null if the function does not return what the request asks for.
+what it asks for. Reply with one JSON object and nothing else: {"calls": [...]}, with one entry a request, in their
+order: the arguments of the call as an object, or null if the function does not return what the request asks for.
 
 -----
 %s

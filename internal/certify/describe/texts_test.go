@@ -3,7 +3,6 @@ package describe
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
@@ -161,7 +161,7 @@ func described(t *task.Tool) map[string]string {
 func TestTexts(t *testing.T) {
 	corpora := [][2]string{{"demo", ""}}
 	limit := 40
-	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+	if shared := testenv.SharedFolder(); shared != "" {
 		corpora, limit = append(corpora, [2]string{"spider:" + shared + "/data/spider", "dev"}), 200
 	}
 	for _, c := range corpora {
