@@ -1,6 +1,6 @@
 // Package describe has a model write the documentation of tools and checks what it wrote: by its form, by its words,
-// and by unit tests in which a reader, who sees the written text alone, calls the tool and the calls are executed (Hell or
-// High Water, appendix C). It must never know how agents meet the tools.
+// and by unit tests in which a reader, who sees the written text alone, calls the tool and the calls are executed (Hell
+// or High Water, appendix C). It must never know how agents meet the tools.
 package describe
 
 import (

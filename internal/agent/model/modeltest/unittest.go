@@ -155,7 +155,8 @@ func nearest(requests []request, said string) string {
 
 // folded splits a text into small words, synonyms alike.
 func folded(s string) []string {
-	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	words := strings.FieldsFunc(strings.ToLower(s), between)
 	for i, w := range words {
 		if other := alike[w]; other != "" {
 			words[i] = other
