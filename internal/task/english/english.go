@@ -136,6 +136,10 @@ func SingularWord(w string) string {
 // particles follow a participle: carried out.
 var particles = Set("out", "off", "up", "down", "away")
 
+// participles do not end in ed.
+var participles = Set("sold", "held", "won", "lost", "paid", "built", "written", "made", "taken", "given", "born",
+	"sent")
+
 // Plural returns the plural of a phrase. Its head takes the ending: the last word that is no unit, number or single
 // letter, or the word before a final `of birth`.
 func Plural(tokens []string) []string {
@@ -149,7 +153,10 @@ func Plural(tokens []string) []string {
 	for at := end - 1; at >= 0; at-- {
 		w := tokens[at]
 		_, unit := Units[w]
-		participle := strings.HasSuffix(w, "ed") && len(w) > 4 && at > 0
+		if unit && at > 0 && strings.HasSuffix(tokens[at-1], "ly") {
+			unit = false // weekly hours
+		}
+		participle := (strings.HasSuffix(w, "ed") && len(w) > 4 || participles[w]) && at > 0
 		particle := at > 0 && (particles[w] || slices.Contains(Prepositions, w))
 		if unit && at > 0 || participle || particle || len(w) == 1 || strings.ContainsAny(w, "0123456789") {
 			continue

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
@@ -396,7 +395,11 @@ func (w *Sentences) selection(s *ast.SelectQuery, top string) string {
 	if len(conditions) > 0 {
 		b.WriteString(where + strings.Join(conditions, " and "))
 	}
-	switch groups := strings.Join(w.groups(s), " and "); {
+	list := w.groups(s)
+	for i := range list {
+		list[i] = strings.TrimPrefix(list[i], "the ")
+	}
+	switch groups := strings.Join(list, " and "); {
 	case groups != "" && top != "":
 		b.WriteString(", for the " + groups + " with " + top)
 	case groups != "":
@@ -664,33 +667,6 @@ func (w *Sentences) dated(e ast.Expr) bool {
 // dateComparisons compare columns of dates.
 var dateComparisons = map[ast.Operator]string{
 	ast.OpLt: "is before", ast.OpLe: "is on or before", ast.OpGt: "is after", ast.OpGe: "is on or after",
-}
-
-// columnWords names a column of a table, with the abbreviation of a table that it refers to spelled out: the stu id of
-// an allergy is its student's id.
-func (w *Sentences) columnWords(r *sqlast.Ref) []string {
-	t := r.Source.Table
-	words := PlainColumnWords(t, r.Column)
-	if len(words) < 2 || !IsID(words) {
-		return words
-	}
-	for _, things := range w.identified(t, r.Column) {
-		if one := w.terms.Noun(things).One; len(one) == 1 && len(words[0]) > 2 && len(words[0]) < len(one[0]) &&
-			strings.HasPrefix(one[0], words[0]) {
-			return append(slices.Clone(one), words[1:]...)
-		}
-	}
-	return words
-}
-
-// identified lists the tables whose rows a column can identify: those that it refers to, and its own.
-func (w *Sentences) identified(t *schema.Table, column int) (list []*schema.Table) {
-	for _, k := range t.ForeignKeys {
-		if target := w.q.Schema.Table(k.Target); target != nil && slices.Equal(k.Columns, []int{column}) {
-			list = append(list, target)
-		}
-	}
-	return append(list, t)
 }
 
 // condition writes a condition; an alternative inside stands in parentheses.
@@ -1076,9 +1052,9 @@ func (w *Sentences) argument(h parameter.Hole) string {
 	}
 	switch h.Binding.Role {
 	case task.RoleLimit:
-		return "How many rows to return."
+		return "The number of rows to return."
 	case task.RoleOffset:
-		return "How many rows to leave out first."
+		return "The number of rows to leave out first."
 	case task.RoleSource:
 		return w.sourceArgument(h, column)
 	case task.RoleLike:
@@ -1108,11 +1084,11 @@ func (w *Sentences) sourceArgument(h parameter.Hole, column string) string {
 	}
 	switch h.Binding.Kind {
 	case task.BindValue:
-		return "One value" + of + ", as another function returns it; null where that returns no row."
+		return "One value" + of + " from another function; null for no value."
 	case task.BindList:
-		return "A list of values" + of + ", as another function returns them."
+		return "A list of values" + of + " from another function."
 	default:
-		return "A list of records with " + english.List(h.Binding.Columns) + ", as another function returns them."
+		return "A list of records with " + english.List(h.Binding.Columns) + " from another function."
 	}
 }
 

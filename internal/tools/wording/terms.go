@@ -41,8 +41,27 @@ func NewTerms(q *sqlast.Query) *Terms {
 func (p *Terms) Noun(t *schema.Table) Noun {
 	n, ok := p.nouns[t]
 	if !ok {
-		n = NounOf(t)
+		n = p.parted(t, NounOf(t))
 		p.nouns[t] = n
+	}
+	return n
+}
+
+// parted parts a noun of one word that begins with that of another table: countrylanguage beside country.
+func (p *Terms) parted(t *schema.Table, n Noun) Noun {
+	if len(n.One) != 1 {
+		return n
+	}
+	for i := range p.Q.Schema.Tables {
+		other := &p.Q.Schema.Tables[i]
+		first := NounOf(other).One
+		if other == t || len(first) != 1 || len(first[0]) < 4 {
+			continue
+		}
+		if rest, found := strings.CutPrefix(n.One[0], first[0]); found && len(rest) > 4 {
+			one := []string{first[0], rest}
+			return Noun{one, english.Plural(one)}
+		}
 	}
 	return n
 }
