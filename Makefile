@@ -25,8 +25,9 @@ spider: ## check what is promised about the whole of Spider; needs SEATRIAL_SHAR
 	@test -n "$$SEATRIAL_SHARED" || { echo "set SEATRIAL_SHARED to the folder that contains data/spider"; exit 1; }
 	go test -timeout 20m -run TestSpider -v ./internal/cli
 
-storm: ## run the attacks of internal/storm at full size: forged suites, signals
-	SEATRIAL_STORM=full go test -timeout 3h ./internal/storm
+storm: ## run the attacks at full size: kills, mutated files, full disks, signals, hostile programs
+	SEATRIAL_STORM=full go test -timeout 6h ./internal/storm
+	go test -run 'Hostile|Stopped|GivenUp|Killed' ./internal/agent/python ./internal/agent/command
 
 lint: ## run golangci-lint, and install it if it is missing
 	.ci/run lint

@@ -140,7 +140,7 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 	k := newKiller(t, 1, func() *exec.Cmd { return self(t, dir, append(args, filepath.Join(dir, "whole"))...) })
 	want, _ := exported(t, filepath.Join(dir, "whole"))
 	completed := 0
-	for k.kills < rounds(12, 400) {
+	for k.kills < rounds(6, 400) {
 		var before map[string]string
 		for done := false; !done; {
 			cmd := self(t, dir, append(args, run)...)
@@ -193,7 +193,7 @@ func TestKilledBuildsLeaveAllOrNothing(t *testing.T) {
 			}
 		}
 	}
-	for n := rounds(6, 200); k.kills < n; {
+	for n := rounds(4, 200); k.kills < n; {
 		done := k.kill(self(t, dir, append(args, killed)...))
 		if _, err := os.Stat(killed); err == nil {
 			same()
@@ -226,7 +226,7 @@ func TestKilledGradesAreMadeAgain(t *testing.T) {
 	must(t, "run", someSuites(t)["func"], "--agent", "gold", "--agent", "random", "--trials", "5", "--out", run)
 	want, _ := exported(t, run)
 	k := newKiller(t, 3, func() *exec.Cmd { return self(t, dir, "grade", run) })
-	for k.kills < rounds(6, 200) {
+	for k.kills < rounds(3, 200) {
 		db, err := sql.Open("sqlite", run)
 		if err == nil {
 			_, err = db.Exec("DELETE FROM grades")
@@ -246,6 +246,95 @@ func TestKilledGradesAreMadeAgain(t *testing.T) {
 	t.Logf("%d kills of grade", k.kills)
 }
 
+// TestAFullDiskLosesNothing runs and builds with a bound on the size of files, as a full disk would have it. Commands fail
+// and say so; what they leave can be resumed or done again, with the result of an undisturbed command.
+func TestAFullDiskLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	small := someSuites(t)["func"]
+	whole, run := filepath.Join(dir, "whole"), filepath.Join(dir, "run")
+	args := []string{"run", small, "--agent", "gold", "--agent", "random", "--trials", "3", "--out"}
+	must(t, append(args, whole)...)
+	want, _ := exported(t, whole)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(dir, "seatrial")); err != nil { // the name by which it knows what to be
+		t.Fatal(err)
+	}
+	limited := func(blocks int, args ...string) int {
+		t.Helper()
+		cmd := self(t, dir)
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -f "$0" && exec ./seatrial "$@"`,
+			fmt.Sprint(blocks)}, args...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		err := waited(t, cmd, nil)
+		if panics.MatchString(said.String()) {
+			t.Errorf("%d blocks, %v: %s", blocks, args, said.String())
+		}
+		if err != nil && !strings.Contains(said.String(), "seatrial: ") {
+			t.Errorf("%d blocks, %v: %v, and nothing is said", blocks, args, err)
+		}
+		return cmd.ProcessState.ExitCode()
+	}
+	failed, sizes := 0, []int{0, 8, 64, 500, 3000}
+	if rounds(1, 2) > 1 {
+		sizes = append(sizes, 1, 2, 4, 16, 32, 100, 200, 300, 700, 1000, 1500)
+	}
+	for _, blocks := range sizes {
+		code := limited(blocks, append(args, run)...)
+		if code != 0 {
+			failed++
+			if o := inside(t, "resume", run); o.code != 0 { // nothing of it had begun
+				must(t, append(args, run)...)
+			}
+		}
+		if got, _ := exported(t, run); !maps.Equal(got, want) {
+			t.Errorf("%d blocks, exit code %d: the completed run differs", blocks, code)
+		}
+		if err := os.Remove(run); err != nil {
+			t.Fatal(err)
+		}
+		built := filepath.Join(dir, "built")
+		if code := limited(blocks, "build", "--corpus", "demo", "--limit", "2", "--neighbours", "1", "--out", built); code != 0 {
+			if _, err := os.Stat(built); err == nil {
+				t.Errorf("%d blocks: a build that failed leaves a suite", blocks)
+			}
+		}
+		if err := os.RemoveAll(built); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if failed < 3 {
+		t.Errorf("only %d runs met a full disk", failed)
+	}
+}
+
+// TestTwoWritersDoNotMeet starts the same run twice, then resumes it while it runs.
+func TestTwoWritersDoNotMeet(t *testing.T) {
+	dir := t.TempDir()
+	run := filepath.Join(dir, "run")
+	args := []string{"run", someSuites(t)["func"], "--agent", "gold", "--agent", "random", "--trials", "5", "--out"}
+	must(t, append(args, filepath.Join(dir, "whole"))...)
+	want, _ := exported(t, filepath.Join(dir, "whole"))
+	codes := make(chan int)
+	for range 3 {
+		go func() { codes <- inside(t, append(args, run)...).code }()
+	}
+	ends := map[int]int{}
+	for range 3 {
+		ends[<-codes]++
+	}
+	if ends[0] != 1 || ends[2] != 2 {
+		t.Errorf("exit codes of three writers: %v, want one success and two refusals", ends)
+	}
+	if got, _ := exported(t, run); !maps.Equal(got, want) {
+		t.Error("the run of one of three writers differs")
+	}
+	check(t, inside(t, append(args, "/proc/seatrial/run")...), "a folder that cannot be written", 2)
+}
+
 // TestKilledServersKeepEndedEpisodes kills servers while clients play. Every episode whose end a client was told is in
 // the run, and the next server goes on with it.
 func TestKilledServersKeepEndedEpisodes(t *testing.T) {
@@ -255,7 +344,7 @@ func TestKilledServersKeepEndedEpisodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 15))
 	told := map[string]bool{}
 	kills := 0
-	for ; kills < rounds(6, 200); kills++ {
+	for ; kills < rounds(3, 200); kills++ {
 		cmd := self(t, dir, "serve", suite, "--http", "127.0.0.1:0", "--out", run)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

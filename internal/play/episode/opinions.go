@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,5 +88,9 @@ func wrapRead(s *Store, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("read run %s: %w", s.path, err)
+	var ofSQLite interface{ Code() int }
+	if errors.As(err, &ofSQLite) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	return &CorruptError{Path: s.path, Message: err.Error()}
 }

@@ -92,6 +92,12 @@ func (s *Store) each(ctx context.Context, clause string, arguments []any, visit 
 		return wrapRead(s, err)
 	}
 	defer func() { _ = turns.Close() }()
+	digests, err := prepareRowDigests(ctx, tx)
+	defer digests.close()
+	if err != nil {
+		return wrapRead(s, err)
+	}
+	var found seal
 	rows, err := tx.QueryContext(ctx, `
 		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json
 		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
@@ -104,12 +110,28 @@ func (s *Store) each(ctx context.Context, clause string, arguments []any, visit 
 		if err != nil {
 			return err
 		}
+		row, err := digests.of(ctx, e.Transcript.Header.ID)
+		if err != nil {
+			return wrapRead(s, err)
+		}
+		found.mix(row, 1)
 		if err := visit(e); err != nil {
 			return err
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return wrapRead(s, err)
+	}
+	if len(arguments) > 0 {
+		return nil // not the whole run
+	}
+	sealed, err := loadSeal(ctx, tx)
+	if err != nil {
+		return wrapRead(s, err)
+	}
+	if found != sealed {
+		return &CorruptError{Path: s.path, Message: fmt.Sprintf("%d episodes do not match the seal of %d: rows were "+
+			"changed, lost or added", found.episodes, sealed.episodes)}
 	}
 	return nil
 }

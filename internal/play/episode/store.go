@@ -27,7 +27,7 @@ import (
 
 // RunFormat is the version of a run's file. All versions begin with formatPrefix.
 const (
-	RunFormat    = "seatrial.run/2"
+	RunFormat    = "seatrial.run/3"
 	formatPrefix = "seatrial.run/"
 )
 
@@ -35,7 +35,7 @@ const (
 // which contain no times.
 const schemaSQL = `
 CREATE TABLE run (                 -- one row
-  format          TEXT NOT NULL,   -- seatrial.run/2
+  format          TEXT NOT NULL,   -- seatrial.run/3
   suite           TEXT NOT NULL,   -- digest of the suite
   settings_digest TEXT NOT NULL,
   settings        TEXT NOT NULL,   -- JSON object: everything that decides what is run
@@ -203,11 +203,14 @@ func (e *MismatchError) Error() string {
 // CorruptError says that an episode in the store has changed since it was stored.
 type CorruptError struct {
 	Path    string
-	Episode string
+	Episode string // "" for the run as a whole
 	Message string
 }
 
 func (e *CorruptError) Error() string {
+	if e.Episode == "" {
+		return e.Path + ": " + e.Message
+	}
 	return fmt.Sprintf("%s: episode %s: %s", e.Path, e.Episode, e.Message)
 }
 
@@ -273,7 +276,7 @@ func create(ctx context.Context, path string, meta Meta, l *lock) (*Store, error
 	}
 	// One transaction: if the process is killed here, the file is not a run, and not half a run.
 	err = transact(ctx, s.write, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
+		if _, err := tx.ExecContext(ctx, schemaSQL+sealSQL); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO run VALUES (?, ?, ?, ?, ?)`,
@@ -470,9 +473,13 @@ func (s *Store) loadMeta(ctx context.Context) error {
 	case format != RunFormat:
 		return &FormatError{Path: s.path, Format: format}
 	}
-	row := s.read.QueryRowContext(ctx, `SELECT suite, settings, started FROM run`)
-	if err := row.Scan(&s.meta.Suite, &settings, &started); err != nil {
+	var digest string
+	row := s.read.QueryRowContext(ctx, `SELECT suite, settings, settings_digest, started FROM run`)
+	if err := row.Scan(&s.meta.Suite, &settings, &digest, &started); err != nil {
 		return fmt.Errorf("open run %s: %w", s.path, err)
+	}
+	if sum := sha256.Sum256([]byte(settings)); hex.EncodeToString(sum[:]) != digest {
+		return &CorruptError{Path: s.path, Message: "its settings do not match their digest"}
 	}
 	if err := task.DecodeStrict([]byte(settings), &s.meta.Settings); err != nil {
 		return fmt.Errorf("open run %s: settings: %w", s.path, err)
@@ -613,6 +620,8 @@ type batchWriter struct {
 	tx                          *sql.Tx
 	accounts                    bool // the tables of accounts exist
 	valid, episode, turn, event *sql.Stmt
+	digests                     rowDigests
+	seal                        seal
 }
 
 func writeBatch(tx *sql.Tx, batch []put) error {
@@ -633,12 +642,30 @@ func writeBatch(tx *sql.Tx, batch []put) error {
 	if err := w.prepareAccounts(batch); err != nil {
 		return err
 	}
+	ctx := context.Background() // see writeAll
+	var err error
+	if w.digests, err = prepareRowDigests(ctx, tx); err != nil {
+		return err
+	}
+	defer w.digests.close()
+	if w.seal, err = loadSeal(ctx, tx); err != nil {
+		return err
+	}
 	for i := range batch {
 		if err := w.write(&batch[i]); err != nil {
 			return fmt.Errorf("episode %s: %w", batch[i].record.Transcript.Header.ID, err)
 		}
 	}
-	return nil
+	return storeSeal(tx, &w.seal)
+}
+
+// reseal adds an episode's rows to the seal (1) or takes them away (-1).
+func (w *batchWriter) reseal(id string, change int) error {
+	row, err := w.digests.of(context.Background(), id)
+	if err == nil {
+		w.seal.mix(row, change)
+	}
+	return err
 }
 
 func (w *batchWriter) write(p *put) error {
@@ -652,6 +679,9 @@ func (w *batchWriter) write(p *put) error {
 	case valid:
 		return nil
 	default:
+		if err := w.reseal(id, -1); err != nil {
+			return err
+		}
 		for _, statement := range []string{
 			`DELETE FROM episodes WHERE id = ?`, `DELETE FROM turns WHERE episode = ?`,
 			`DELETE FROM events WHERE episode = ?`, `DELETE FROM grades WHERE episode = ?`,
@@ -688,7 +718,10 @@ func (w *batchWriter) write(p *put) error {
 			return err
 		}
 	}
-	return errors.Join(w.writeTurns(p), w.writeAccount(p))
+	if err := errors.Join(w.writeTurns(p), w.writeAccount(p)); err != nil {
+		return err
+	}
+	return w.reseal(id, 1)
 }
 
 func (w *batchWriter) writeTurns(p *put) error {
