@@ -44,8 +44,8 @@ var disclosureChecks = []Check{
 	},
 	{
 		Name: "tool-words", Claim: "The words of the tools do not reveal that the right ones are missing.",
-		Method: "the better of two classifiers of names and descriptions, trained on half of the databases and tested on the " +
-			"others",
+		Method: "the better of two classifiers of names and descriptions, trained on half of the databases and tested on " +
+			"the others",
 		Target: Target{AtMost, 0.6}, Unit: UnitShare, measure: measureListings(fewListings, classified),
 	},
 }
@@ -80,7 +80,8 @@ func measureOneCall(ctx context.Context, t *Trial) (Figure, error) {
 		return Figure{}, err
 	}
 	chance, err := t.oneCall(ctx, true, true)
-	f.Note = fmt.Sprintf("%.1f %% if only tools are drawn whose arguments the values fill; %.1f %% by such a call of another tool",
+	f.Note = fmt.Sprintf(
+		"%.1f %% if only tools are drawn whose arguments the values fill; %.1f %% by such a call of another tool",
 		100*fitting.Value, 100*chance.Value)
 	return f, err
 }

@@ -24,7 +24,9 @@ func (r Result) Verdict() string {
 		return VerdictNone
 	case r.Check.Target.Bound == Informs:
 		return VerdictInforms
-	case r.Check.Target.met(r.Figure.Value) || r.Check.Target.Bound == AtMost && r.Check.Target.met(r.Figure.Value-r.Figure.Noise):
+	case r.Check.Target.met(r.Figure.Value):
+		return VerdictMet
+	case r.Check.Target.Bound == AtMost && r.Check.Target.met(r.Figure.Value-r.Figure.Noise):
 		return VerdictMet
 	}
 	return VerdictMissed
@@ -67,7 +69,9 @@ var columns = []table.Column[Result]{
 		Head: table.Head{Name: "figure", Keys: []string{"figure", "of", "unit"}},
 		Cell: func(r Result) table.Cell {
 			if r.Figure.Of == 0 {
-				return table.Cell{Text: table.None, Values: []any{nil, 0, r.Check.Unit}, Why: "the suite has too little of the kind"}
+				return table.Cell{
+					Text: table.None, Values: []any{nil, 0, r.Check.Unit}, Why: "the suite has too little of the kind",
+				}
 			}
 			text := r.Check.figure(r.Figure)
 			if r.Verdict() == VerdictMissed {
@@ -86,15 +90,15 @@ var columns = []table.Column[Result]{
 // limits are what no check shows, for the page.
 var limits = []string{
 	"Scripted policies and simple classifiers give lower bounds: a threat that they miss can exist.",
-	"That the figures are low on this suite says nothing of a suite built with other options, faults or corpora: run the " +
-		"command on the suite that you report.",
+	"That the figures are low on this suite says nothing of a suite built with other options, faults or corpora: run " +
+		"the command on the suite that you report.",
 	"Whether a person would ask and document things this way. Requests and names come from the corpus, and only their " +
 		"length, their words and what they leave open are measured.",
-	"Whether the SQL answers its question. Gold is what the query of the corpus returns; `seatrial audit` lists questions " +
-		"whose query looks wrong.",
+	"Whether the SQL answers its question. Gold is what the query of the corpus returns; `seatrial audit` lists " +
+		"questions whose query looks wrong.",
 	"Tasks of tools that cannot be run are checked by rules and never proven.",
-	"That hopeless instances without a twin world cannot be met rests on a search over calls and pairs of calls, or on the " +
-		"wording of the request.",
+	"That hopeless instances without a twin world cannot be met rests on a search over calls and pairs of calls, or on " +
+		"the wording of the request.",
 	"Mutants measure which mistakes in a query an answer would show, of the mistakes that the mutants make.",
 	"Whether a model has seen the corpus. Fresh worlds (`seatrial fresh`) ask the same questions on other rows.",
 }

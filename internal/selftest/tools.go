@@ -19,7 +19,8 @@ import (
 var toolChecks = []Check{
 	{
 		Name: "notes", Claim: "A value that occurs nowhere is named, whatever the result looks like.",
-		Method: "right calls with one text replaced by a text that its column does not have, answered with a note or an error",
+		Method: "right calls with one text replaced by a text that its column does not have, answered with a note or an " +
+			"error",
 		Target: Target{AtLeast, 1}, Unit: UnitShare, measure: measureNotes,
 	},
 	{
