@@ -227,9 +227,9 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 	if src := b.byName[t.Database]; src != nil && src.made {
 		t.Flags = append(t.Flags, task.FlagSynthesized)
 	}
-	var answer []task.Row
+	answer := unsaid.Answer{Unique: it.found != nil && it.found.Unique}
 	if right := t.Gold.Answers(); len(right) > 0 {
-		answer = right[0].Rows
+		answer.Rows = right[0].Rows
 	}
 	t.Flags = append(t.Flags, unsaid.Flags(it.query, it.example.Question+"\n"+it.example.Evidence, answer)...)
 	primary := plans[task.Draw(b.opts.Seed, "primary", t.ID).IntN(len(plans))]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/sql/unsaid"
 	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -42,6 +43,7 @@ type Finding struct {
 	// Alternatives are the other right results, where the order in which SQLite visits rows decides which one it
 	// returns.
 	Alternatives []witness.Right
+	Unique       bool // the result is the same without the outermost DISTINCT
 	Reason       string
 	Message      string
 	Line, Column int // within the SQL, 0 where unknown
@@ -114,6 +116,14 @@ func (x *Examiner) ExamineOnce(ctx context.Context, q *sqlast.Query, columns []t
 		return failed(err)
 	}
 	f := &Finding{Result: result}
+	if repeated := unsaid.Undistinct(q); repeated != "" {
+		// A result that is too long for its limits has repeated rows.
+		again, err := x.world.Query(ctx, repeated, nil)
+		f.Unique = err == nil && again.Digest(false) == result.Digest(false)
+		if ctx.Err() != nil {
+			return failed(ctx.Err())
+		}
+	}
 	// If the form proves independence of the order, one copy is enough to check that proof.
 	copies := x.shuffled[:1]
 	if witness.MayDepend(q) {

@@ -335,3 +335,26 @@ func names(columns []task.Column) []string {
 	}
 	return list
 }
+
+// TestUniqueResults: a finding says whether the result is the same without DISTINCT.
+func TestUniqueResults(t *testing.T) {
+	w, sch := openFile(t, makeFile(t, "small", harbour), database.Options{})
+	x, err := proof.NewExaminer(t.Context(), w, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for sql, unique := range map[string]bool{
+		"SELECT DISTINCT flag FROM ship":                   false,
+		"SELECT DISTINCT flag FROM ship WHERE quay_id = 1": true,
+		"SELECT flag FROM ship WHERE quay_id = 1":          false,
+	} {
+		f, err := x.Examine(t.Context(), parse(t, sql, sch), []task.Column{{Name: "flag"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Unique != unique {
+			t.Errorf("%s: unique %t, want %t", sql, f.Unique, unique)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func Paraphrase(t *Task, seed uint64) (*Rewording, string) {
 	}
 	sp := wording.NewSpeaker(t.Query, spokenValues(values))
 	own := t.said(at)
-	open := unsaid.Flags(t.Query, own, t.Answer)
+	open := unsaid.Flags(t.Query, own, unsaid.Answer{Rows: t.Answer})
 	sp.LeaveOrder = !unsaid.OrderSaid(own)
 	sp.LeaveDistinct = slices.Contains(open, task.FlagDistinctUnsaid) || t.distinct() && !unsaid.DistinctSaid(own)
 	draw := task.Draw(seed, "paraphrase", t.Query.Schema.Name, t.Messages[at].Content)
@@ -75,8 +75,8 @@ func (t *Task) settles(message int, text string) bool {
 		return false
 	}
 	own := t.said(message)
-	left := unsaid.Flags(t.Query, text+"\n"+t.Evidence, t.Answer)
-	for _, flag := range unsaid.Flags(t.Query, own, t.Answer) {
+	left := unsaid.Flags(t.Query, text+"\n"+t.Evidence, unsaid.Answer{Rows: t.Answer})
+	for _, flag := range unsaid.Flags(t.Query, own, unsaid.Answer{Rows: t.Answer}) {
 		if !slices.Contains(left, flag) {
 			return true
 		}

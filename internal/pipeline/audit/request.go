@@ -13,7 +13,6 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/unsaid"
-	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
@@ -48,11 +47,11 @@ func unused(_ context.Context, s *subject) error {
 
 // open finds columns, orders and repetitions by which the answer is graded and that the question leaves open.
 func open(_ context.Context, s *subject) error {
-	var rows []task.Row
+	var answer unsaid.Answer
 	if s.Finding.Result != nil && !s.made {
-		rows = s.Finding.Result.Rows
+		answer = unsaid.Answer{Rows: s.Finding.Result.Rows, Unique: s.Finding.Unique}
 	}
-	for _, g := range unsaid.Find(s.query, s.Example.Question+"\n"+s.Example.Evidence, rows) {
+	for _, g := range unsaid.Find(s.query, s.Example.Question+"\n"+s.Example.Evidence, answer) {
 		s.addIn(g.Flag, InSQL, g.At, g.Message, g.Remedy)
 	}
 	return nil

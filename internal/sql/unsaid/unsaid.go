@@ -25,13 +25,21 @@ type Gap struct {
 	At      int    // byte offset in the query's source
 }
 
+// Answer is what is known of a query's answer.
+type Answer struct {
+	Rows []task.Row // nil if they are unknown; else repeated rows are a gap only if the answer has some
+	// Unique says that the answer is the same if the outermost DISTINCT is left out.
+	Unique bool
+}
+
 // Find lists what a request leaves open about the answer of its query, at most one gap for each flag, in the order of
-// [task.AmbiguityFlags]. rows is the answer if it is known: repeated rows are a gap only if the answer has some.
-func Find(q *sqlast.Query, request string, rows []task.Row) []Gap {
+// [task.AmbiguityFlags].
+func Find(q *sqlast.Query, request string, answer Answer) []Gap {
 	r := newReading(q, request)
+	r.unique = answer.Unique
 	var gaps []Gap
 	for _, rule := range []func(*reading, []task.Row) *Gap{columnsUnasked, orderUnsaid, distinctUnsaid} {
-		if g := rule(r, rows); g != nil {
+		if g := rule(r, answer.Rows); g != nil {
 			gaps = append(gaps, *g)
 		}
 	}
@@ -39,9 +47,9 @@ func Find(q *sqlast.Query, request string, rows []task.Row) []Gap {
 }
 
 // Flags lists the flags of [Find].
-func Flags(q *sqlast.Query, request string, rows []task.Row) []string {
+func Flags(q *sqlast.Query, request string, answer Answer) []string {
 	var flags []string
-	for _, g := range Find(q, request, rows) {
+	for _, g := range Find(q, request, answer) {
 		flags = append(flags, g.Flag)
 	}
 	return flags
@@ -130,7 +138,7 @@ func distinctUnsaid(r *reading, rows []task.Row) *Gap {
 	}
 	distinct := r.core.Distinct == ast.DistinctDistinct
 	switch {
-	case distinct && !different.MatchString(r.text) && r.distinctMatters():
+	case distinct && !r.unique && !different.MatchString(r.text) && distinctMatters(r.query):
 		return &Gap{task.FlagDistinctUnsaid, "the SQL leaves repeated rows out, and the request does not say so",
 			"ask for different values, or leave DISTINCT out", r.core.Pos()}
 	case !distinct && !every.MatchString(r.text) && repeated(rows):
@@ -140,14 +148,34 @@ func distinctUnsaid(r *reading, rows []task.Row) *Gap {
 	return nil
 }
 
-// distinctMatters reports whether the answer can change if the outermost DISTINCT is left out.
-func (r *reading) distinctMatters() bool {
-	for _, m := range mutant.Mutants(r.query) {
-		if m.Kind == mutant.KindDistinct && m.Start == r.core.Pos() {
-			return !m.Equivalent
-		}
+// distinctMatters reports whether some answer can change if the outermost DISTINCT of a query is left out.
+func distinctMatters(q *sqlast.Query) bool {
+	m := withoutDistinct(q)
+	return m == nil || !m.Equivalent
+}
+
+// Undistinct returns a query without its outermost DISTINCT; "" if it has none, or if that never changes an answer.
+func Undistinct(q *sqlast.Query) string {
+	if m := withoutDistinct(q); m != nil && !m.Equivalent {
+		return m.SQL
 	}
-	return true
+	return ""
+}
+
+// withoutDistinct returns the mutant of a query that lacks its outermost DISTINCT, or nil.
+func withoutDistinct(q *sqlast.Query) *mutant.Mutant {
+	core, isSelect := q.Stmt.Cores[0].(*ast.SelectQuery)
+	if !isSelect || len(q.Stmt.Cores) > 1 || core.Distinct != ast.DistinctDistinct {
+		return nil
+	}
+	list := mutant.Mutants(q)
+	at := slices.IndexFunc(list, func(m mutant.Mutant) bool {
+		return m.Kind == mutant.KindDistinct && m.Start == core.Pos()
+	})
+	if at < 0 {
+		return nil
+	}
+	return &list[at]
 }
 
 func repeated(rows []task.Row) bool {
@@ -170,6 +198,7 @@ type reading struct {
 	core    *ast.SelectQuery // the first SELECT, which names the columns
 	columns []column
 	stars   bool // the SELECT list has a star
+	unique  bool // see [Answer]
 }
 
 // column is a column of the answer as the request describes it.

@@ -74,8 +74,24 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Flags(q, c.request, c.rows); !slices.Equal(got, c.want) {
+		if got := Flags(q, c.request, Answer{Rows: c.rows}); !slices.Equal(got, c.want) {
 			t.Errorf("%q, %s: %v, want %v", c.request, c.sql, got, c.want)
 		}
+	}
+}
+
+// TestDistinctThatChangesNothing: a DISTINCT is no gap if the answer is the same without it.
+func TestDistinctThatChangesNothing(t *testing.T) {
+	q, err := sqlast.Parse("SELECT DISTINCT flag FROM ship", harbour(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for unique, want := range map[bool][]string{false: {task.FlagDistinctUnsaid}, true: nil} {
+		if got := Flags(q, "Which flags do ships fly?", Answer{Unique: unique}); !slices.Equal(got, want) {
+			t.Errorf("unique %t: %v, want %v", unique, got, want)
+		}
+	}
+	if text := Undistinct(q); text != "SELECT t1.flag FROM ship AS t1" {
+		t.Errorf("without DISTINCT: %q", text)
 	}
 }
