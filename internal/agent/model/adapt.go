@@ -42,8 +42,9 @@ var adaptations = []*adaptation{
 		refused: regexp.MustCompile(`stream.{0,40}(required|must|only|true|enable)|(only|must|requires?).{0,40}stream`),
 		body:    setTrue("stream"), notice: "replies are streamed",
 	}, {
-		name:    "no system role",
-		refused: regexp.MustCompile(`(system|developer).{0,30}(role|message|prompt|instruction)|role.{0,60}(system|developer)`),
+		name: "no system role",
+		refused: regexp.MustCompile(`(system|developer).{0,30}(role|message|prompt|instruction)|` +
+			`role.{0,60}(system|developer)`),
 		request: systemToUser, notice: "the instructions begin the first user message",
 	}, {
 		name: "merged turns", refused: regexp.MustCompile(`roles? must alternate|alternate.{0,20}user`),

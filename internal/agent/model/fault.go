@@ -153,7 +153,8 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 			"insufficient credits", "insufficient balance"),
 		status == http.StatusTooManyRequests && has(" per day", "perday", "daily"):
 		e.Kind = KindQuota
-	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed, status < 500 && has("model_not_found", "not a valid model", "no such model"):
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
+		status < 500 && has("model_not_found", "not a valid model", "no such model"):
 		e.Kind = KindNotFound
 	case status == http.StatusTooManyRequests:
 		e.Kind = KindRateLimit

@@ -120,6 +120,21 @@ type openAIUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
+// gatherCalls moves calls to the place where they belong: some services put them into a choice of their own, or into
+// the obsolete field of one call.
+func (c *completion) gatherCalls() {
+	first := &c.Choices[0]
+	for _, other := range c.Choices[1:] {
+		calls := other.Message["tool_calls"]
+		if first.Message["tool_calls"] == nil && string(calls) != "null" && calls != nil {
+			first.Message["tool_calls"], first.Finish = calls, other.Finish
+		}
+	}
+	if call := first.Message["function_call"]; call != nil && first.Message["tool_calls"] == nil {
+		first.Message["tool_calls"] = mustJSON([]object{{"function": call}})
+	}
+}
+
 // filteredPrompt matches the verdict of a filter of prompts.
 var filteredPrompt = regexp.MustCompile(`"prompt_filter_results"[\s\S]*"filtered"\s*:\s*true`)
 
@@ -147,15 +162,8 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	}
 	raw := choice.Message
 	dropNulls(raw)
-	for _, other := range completion.Choices[1:] { // some services put the calls into a choice of their own
-		if calls := other.Message["tool_calls"]; raw["tool_calls"] == nil && string(calls) != "null" && calls != nil {
-			raw["tool_calls"] = calls
-			choice.Finish = other.Finish
-		}
-	}
-	if call := raw["function_call"]; call != nil && raw["tool_calls"] == nil {
-		raw["tool_calls"] = mustJSON([]object{{"function": call}})
-	}
+	completion.gatherCalls()
+	choice.Finish = completion.Choices[0].Finish
 	var err error
 	if reply.Message.Content, err = textOf(raw["content"]); err != nil {
 		return nil, fmt.Errorf("chat completion: content: %w", err)

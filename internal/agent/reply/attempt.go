@@ -13,17 +13,17 @@ import (
 var unknownMark = regexp.MustCompile(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark +
 	`)|` + functionTagForm + `|` + anyArgumentKey + `|` + callTag.String())
 
-// callTag matches a tag whose name says that it is about calls, and halfMark a mark at the end of a reply that lacks its
-// own end.
+// callTag matches a tag whose name says that it is about calls. halfMark matches a mark that the end of a reply cuts
+// off.
 var (
 	callTag = regexp.MustCompile(`(?i)</?(?:\w+[|_:.-])*` +
 		`(?:tools?|functions?|calls?|invoke|toolcalls?|functioncalls?)(?:[|_:.-]\w+)*(?:[\s:=][^<>]*)?/?>`)
-	halfMark = regexp.MustCompile(`(?i)(?:<[|｜][^<>\n]{3,80}|</?(?:\w+[|_:.-])*(?:tool_?call|function_?call|function|invoke)` +
-		`[^<>\n]{0,200}|(?m:^>>>)\w*)$`)
+	halfMark = regexp.MustCompile(`(?i)(?:<[|｜][^<>\n]{3,80}|</?(?:\w+[|_:.-])*` +
+		`(?:tool_?call|function_?call|function|invoke)[^<>\n]{0,200}|(?m:^>>>)\w*)$`)
 )
 
-// nameUnread names apparent calls in prose: a mark of calls, or an offered tool's name used as in a call. Such a reply is
-// never an answer.
+// nameUnread names apparent calls in prose: a mark of calls, or an offered tool's name used as in a call. Such a reply
+// is never an answer.
 func (p *reading) nameUnread() {
 	calls := p.hasCalls()
 	for _, s := range p.free() {
@@ -60,13 +60,15 @@ func (p *reading) unreadMark(text string, calls bool) int {
 	return first
 }
 
-// IsMention reports whether a part that could not be read is a tool's name used as in a call, without any mark of calls.
+// IsMention reports whether a part that could not be read is a tool's name used as in a call, without a mark of calls.
 func IsMention(u task.Unparse) bool {
-	return (u.Reason == ReasonUnknownFormat || u.Reason == ReasonExpression) && !unknownMark.MatchString(u.Text) && !halfMark.MatchString(u.Text)
+	named := u.Reason == ReasonUnknownFormat || u.Reason == ReasonExpression
+	return named && !unknownMark.MatchString(u.Text) && !halfMark.MatchString(u.Text)
 }
 
 // callWord matches a word that asks for a call.
-const callWord = `(?:call|tools?|functions?|actions?|names?|invoke|use|using|run|exec|execute|do|begin|end|request|command)`
+const callWord = `(?:call|tools?|functions?|actions?|names?|invoke|use|using|run|exec|execute|do|begin|end|request|` +
+	`command)`
 
 var (
 	anyName           = regexp.MustCompile(`[\pL_][\pL\pN_.:/\\-]*`)
@@ -121,7 +123,7 @@ func (p *reading) attemptedTool(text string, start int) int {
 			strings.Trim(p.text, " \t\r\n`\"'*.():") == written,
 			m[0] < nearby && tight != "" && strings.Trim(tight, "([{<") == "" && strings.HasPrefix(after, " "),
 			labelBeforeName.MatchString(before) && endOfLine.MatchString(after),
-			hasCallWord.MatchString(line.before) && onlyCallWords.MatchString(line.before) && onlyCallWords.MatchString(line.after):
+			line.commands():
 			return m[0]
 		}
 	}
@@ -136,6 +138,11 @@ func isIdentifier(name string) bool {
 
 // line is what is before and after a tool's name in its line.
 type line struct{ before, after string }
+
+// commands reports whether a line has nothing but the name and words that ask for a call.
+func (l line) commands() bool {
+	return hasCallWord.MatchString(l.before) && onlyCallWords.MatchString(l.before) && onlyCallWords.MatchString(l.after)
+}
 
 func lineAround(before, after string) line {
 	after, _, _ = strings.Cut(after[:min(len(after), nearby)], "\n")
@@ -187,6 +194,8 @@ var gapBeforeKey = regexp.MustCompile(`^(?i:[^\pL<]|args|arguments?|param(?:eter
 // objectBefore matches an object that begins a line, up to its first key.
 var objectBefore = regexp.MustCompile(`\n[ \t]*\{\s*["']$`)
 
+var valueMark = regexp.MustCompile(`^[=:＝：]`)
+
 // maxGap bounds the text between a tool's name and its first argument, in bytes.
 const maxGap = 120
 
@@ -209,8 +218,7 @@ func (p *reading) isUsed(name, after string) bool {
 			option := strings.HasSuffix(before, "--") || strings.HasSuffix(before, " :") || strings.HasSuffix(before, "<")
 			value := strings.TrimLeft(rest, "\"'`")
 			key := option || strings.HasPrefix(value, " = ") ||
-				slices.ContainsFunc([]string{"=", ":", "＝", "："}, func(mark string) bool { return strings.HasPrefix(value, mark) }) ||
-				strings.HasPrefix(strings.TrimLeft(value, " "), ": ")
+				valueMark.MatchString(value) || strings.HasPrefix(strings.TrimLeft(value, " "), ": ")
 			if key && (gapBeforeKey.MatchString(strings.TrimSuffix(before, "<")) || objectBefore.MatchString(before)) {
 				return true
 			}
@@ -218,22 +226,24 @@ func (p *reading) isUsed(name, after string) bool {
 	})
 }
 
-// The words of a sentence that reports on a call, refuses one or asks for an argument, and of one that announces a call.
-const reportWords = `(?:called|calling|used|ran|tried|queried|invoked|executed|checked|searched|returned|returns|gave|gives|` +
-	`got|found|shows|showed|reports|reported|says|said|means|was|were|had|did|does|failed|fails|needs|requires|accepts|takes|` +
-	`not|no|none|neither|nor|cannot|\pL+n['’]t|without|missing|unknown|unclear|because|tell me|provide|specify|which)`
+// reportWords are in sentences that report on a call, refuse one or ask for an argument.
+const reportWords = `(?:called|calling|used|ran|tried|queried|invoked|executed|checked|searched|returned|returns|` +
+	`gave|gives|got|found|shows|showed|reports|reported|says|said|means|was|were|had|did|does|failed|fails|needs|requires|` +
+	`accepts|takes|not|no|none|neither|nor|cannot|\pL+n['’]t|without|missing|unknown|unclear|because|tell me|provide|` +
+	`specify|which)`
 
 var (
 	reporting     = regexp.MustCompile(`(?i)\b` + reportWords + `\b`)
 	reportsAtOnce = regexp.MustCompile(`(?i)^[^\pL\n.!?#]*(?:\pL+[^\pL\n.!?#]+)?` + reportWords + `\b`)
-	announcing    = regexp.MustCompile(`(?i)\b(?:let me|let us|let's|i['’]ll|i will|we will|i am going to|i['’]m going to|going to)\b`)
+	announcing    = regexp.MustCompile(`(?i)\b(?:let me|let us|let['’]s|i['’]ll|i will|we will|going to)\b`)
 	sentenceStart = regexp.MustCompile(`(?s)^.*(?:[.!?:：]\s|\n)`)
 	sentenceEnd   = regexp.MustCompile(`[.!?](?:\s|$)|\n`)
 	// signature matches the parameters of a tool with their types instead of values.
-	signature = regexp.MustCompile("^[`\"'*]*\\(\\s*\\w+\\??\\s*:\\s*" + typeWord + `(?:\s*,\s*\w+\??\s*:\s*` + typeWord + `)*\s*\)`)
+	signature = regexp.MustCompile("^[`\"'*]*\\(" + typedName + `(?:,` + typedName + `)*\)`)
 )
 
-const typeWord = `(?:string|str|text|integer|int|number|float|boolean|bool|list|array|object|dict|any|date)(?:\[\w*\])?(?:\s*=\s*\w+)?`
+const typedName = `\s*\w+\??\s*:\s*(?:string|str|text|integer|int|number|float|boolean|bool|list|array|object|dict|` +
+	`any|date)(?:\[\w*\])?(?:\s*=\s*\w+)?\s*`
 
 // isProse reports whether a tool's name is in a sentence that talks about a call instead of making it, or in a
 // description of the tool.

@@ -18,10 +18,11 @@ const (
 
 	anyArgumentKey = `<` + tagPrefix + `arg_key` + tagSuffix + `>`
 	callWords      = `(?:tool|function|call|action|plugin|python_tag|python_start)`
-	wrapTag        = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)` + tagSuffix + `\s*>`
+	wrapTag        = `</?` + namespace + `(?:\w+_)?` + markWords + tagSuffix + `\s*>`
+	markWords      = `(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)`
 	callToken      = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
-	endToken       = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|stop|endoftext|end_of_text|end_of_turn` +
-		`|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
+	endToken       = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|stop|endoftext|end_of_text` +
+		`|end_of_turn|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
 		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>` +
 		`|<bot_end>`
 	bracketMark = `\[/?(?:TOOL_CALLS?|TOOL_REQUEST|END_TOOL_REQUEST|FUNCTION_CALLS?)\]|<<function>>|\[unused1[12]\]`
@@ -222,11 +223,11 @@ var fenceEnd = regexp.MustCompile("^\\s*```")
 // Tags around an argument's name and value (GLM-4.5 and later, LongCat, Hunyuan, K2 Horizon).
 var (
 	argumentKeyFirst = regexp.MustCompile(`^` + anyArgumentKey)
-	argumentKey      = regexp.MustCompile(`(?s)^\s*` + anyArgumentKey + `(.*?)</` + tagPrefix + `arg_key` + tagSuffix + `>\s*` +
-		`(?:<` + tagPrefix + `arg_type>[^<>]*</` + tagPrefix + `arg_type>\s*)?<` + tagPrefix + `arg_value` + tagSuffix + `>`)
-	argumentValue = regexp.MustCompile(`</` + tagPrefix + `arg_value` + tagSuffix + `>|` + anyArgumentKey + `|</` + tagPrefix +
-		`tool_call` + tagSuffix + `>`)
-	argumentTail = regexp.MustCompile(`^\s*<` + tagPrefix + `arg_`)
+	argumentKey      = regexp.MustCompile(`(?s)^\s*` + anyArgumentKey + `(.*?)</` + tagPrefix + `arg_key` + tagSuffix +
+		`>\s*(?:<` + tagPrefix + `arg_type>[^<>]*</` + tagPrefix + `arg_type>\s*)?<` + tagPrefix + `arg_value` +
+		tagSuffix + `>`)
+	argumentValue = regexp.MustCompile(anyArgumentKey + `|</` + tagPrefix + `(?:arg_value|tool_call)` + tagSuffix + `>`)
+	argumentTail  = regexp.MustCompile(`^\s*<` + tagPrefix + `arg_`)
 )
 
 // pairedArguments reads pairs of a name and a value. It rejects a call whose last value has no end: the reply was cut

@@ -55,7 +55,7 @@ var formats = []*format{
 			"Nemotron, Claude 2, clients of MCP in text",
 		source: "NL2API appendix H; the chat templates of these models",
 		mark: regexp.MustCompile(`(?i:<` + namespace +
-			`(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)` + tagSuffix + `>|<(?:antml:)?invoke>)`),
+			`(?:\w+_)?` + markWords + tagSuffix + `>|<(?:antml:)?invoke>)`),
 		read: (*reading).envelope,
 	}, {
 		// The function is named in a tag. Arguments are in their own tags or in JSON.

@@ -175,10 +175,8 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 		}
 		call.Arguments = written
 	case arguments < 0:
-		if n.End > len(text) || text[n.End-1] != '}' && text[n.End-1] != ')' { // cut before the arguments
-			return Call{}, nil, false
-		}
-		if !known || len(extraFields(text, n, name, label)) > 0 {
+		isCut := text[n.End-1] != '}' && text[n.End-1] != ')' // before the arguments
+		if isCut || !known || len(extraFields(text, n, name, label)) > 0 {
 			return Call{}, nil, false
 		}
 		call.Arguments = json.RawMessage("{}")
@@ -279,8 +277,8 @@ func (p *reading) callText(text string) ([]Call, bool) {
 	return c.calls, true
 }
 
-// labelIn reads a label: a bare name, or a name between dollar signs, as in references. Null, the empty string and an id
-// that cannot be a label mean no label.
+// labelIn reads a label: a bare name, or a name between dollar signs, as in references. Null, the empty string and an
+// id that cannot be a label mean no label.
 func labelIn(text string, n *literal.Node, field int) (string, []task.Unparse) {
 	if field < 0 || n.Fields[field].Value.Kind == literal.Null {
 		return "", nil
@@ -373,7 +371,8 @@ func readWholeJSON(p *reading) {
 
 // attempt matches text meant as a call in JSON, rather than other text in brackets.
 var attempt = regexp.MustCompile(
-	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|tool_uses|tool_calls|recipient_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
+	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|tool_uses|tool_calls|recipient_name|function|` +
+		`arguments|parameters|label)["'”’\\]*\s*:`)
 
 // attemptAnywhere matches the start of a call in JSON at any position.
 var attemptAnywhere = regexp.MustCompile(`\{\s*["'](?:name|tool|tool_name|function)["']\s*:\s*["'{]`)

@@ -277,7 +277,7 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 			e.message(s, notice)
 		}
 		if err := e.carry(ctx, s, response.Body, g.p.limit, waiting); err != nil {
-			e.broken(w, s, ctx, t.forward, err)
+			e.broken(ctx, w, s, t.forward, err)
 			return
 		}
 		for _, d := range t.replies {
@@ -563,7 +563,7 @@ func (e *events) message(s *httpSession, raw []byte) {
 }
 
 // broken ends a stream that the server did not. A client that waits for a reply gets an error; other streams break.
-func (e *events) broken(w http.ResponseWriter, s *httpSession, ctx context.Context, request []byte, err error) {
+func (e *events) broken(ctx context.Context, w http.ResponseWriter, s *httpSession, request []byte, err error) {
 	m, ok := readMessage(request)
 	if context.Cause(ctx) == nil || !ok || !m.isRequest() {
 		panic(http.ErrAbortHandler)
@@ -574,8 +574,8 @@ func (e *events) broken(w http.ResponseWriter, s *httpSession, ctx context.Conte
 	}
 }
 
-// carry forwards events. It inspects those with messages; comments, ids and other lines stay as they are. It returns the
-// error that ended the stream, if it is not the stream's own end.
+// carry forwards events. It inspects those with messages; comments, ids and other lines stay as they are. It returns
+// the error that ended the stream, unless the stream ended by itself.
 func (e *events) carry(ctx context.Context, s *httpSession, from io.Reader, limit int, waiting *patience) error {
 	f := newFrames(from, limit)
 	var event [][]byte

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -47,7 +48,7 @@ func (p *patience) stop() {
 
 // failure returns why a request to the server failed with err, or "" if the client has left.
 func failure(ctx context.Context, err error) string {
-	if silent, ok := context.Cause(ctx).(silentError); ok {
+	if silent := (silentError{}); errors.As(context.Cause(ctx), &silent) {
 		return silent.Error()
 	}
 	if ctx.Err() != nil {

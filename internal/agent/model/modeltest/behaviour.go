@@ -79,7 +79,7 @@ func Behaviours() []Behaviour {
 		{"system role refused by value", "OpenAI o1-mini", o,
 			refuse("Unsupported value: 'messages[0].role' does not support "+
 				"'system' with this model.", func(c Chat) bool { return c.System != "" })},
-		{"developer role refused", "Gemma at Google", o, refuse("Developer instruction is not enabled for models/gemma-3-27b-it",
+		{"developer role refused", "Gemma at Google", o, refuse("Developer instruction is not enabled for gemma-3-27b-it",
 			func(c Chat) bool { return c.System != "" })},
 		{"turns must alternate", "templates of Gemma and Mistral", o, refuse("Conversation roles must alternate "+
 			"user/assistant/user/assistant/...", inARow)},
@@ -117,8 +117,8 @@ func Behaviours() []Behaviour {
 		{"quota of a day is spent", "Google, Groq", o, failing(429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED",`+
 			`"message":"Quota exceeded for metric: requests per day"}}`)},
 		{"method is not allowed", "any web server", o, failing(405, "Method Not Allowed")},
-		{"max_tokens is too large", "OpenAI", o, failing(400, `{"error":{"message":"max_tokens is too large: 500. This model `+
-			`supports at most 100 completion tokens, whereas you provided 500."}}`)},
+		{"max_tokens is too large", "OpenAI", o, failing(400, `{"error":{"message":"max_tokens is too large: 500. This `+
+			`model supports at most 100 completion tokens, whereas you provided 500."}}`)},
 		{"prompt is filtered with status 200", "Azure", o, body(`{"choices":[],"prompt_filter_results":[{"prompt_index":0,` +
 			`"content_filter_results":{"hate":{"filtered":true,"severity":"high"}}}]}`)},
 		{"credits are spent", "OpenRouter", o, failing(402, `{"error":{"message":"Insufficient credits","code":402}}`)},
