@@ -228,9 +228,9 @@ func (p *reading) isUsed(name, after string) bool {
 
 // reportWords are in sentences that report on a call, refuse one or ask for an argument.
 const reportWords = `(?:called|calling|used|ran|tried|queried|invoked|executed|checked|searched|returned|returns|` +
-	`gave|gives|got|found|shows|showed|reports|reported|says|said|means|was|were|had|did|does|failed|fails|needs|requires|` +
-	`accepts|takes|not|no|none|neither|nor|cannot|\pL+n['’]t|without|missing|unknown|unclear|because|tell me|provide|` +
-	`specify|which)`
+	`gave|gives|got|found|shows|showed|reports|reported|says|said|means|was|were|had|did|does|failed|fails|needs|` +
+	`requires|accepts|takes|not|no|none|neither|nor|cannot|\pL+n['’]t|without|missing|unknown|unclear|because|tell me|` +
+	`provide|specify|which)`
 
 var (
 	reporting     = regexp.MustCompile(`(?i)\b` + reportWords + `\b`)

@@ -24,7 +24,7 @@ const (
 	endToken       = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|stop|endoftext|end_of_text` +
 		`|end_of_turn|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
 		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>` +
-		`|<bot_end>`
+		`|<bot_end>|<turn\|>`
 	bracketMark = `\[/?(?:TOOL_CALLS?|TOOL_REQUEST|END_TOOL_REQUEST|FUNCTION_CALLS?)\]|<<function>>|\[unused1[12]\]`
 	gemmaMark   = `<\|tool_call>|<tool_call\|>|</?(?:start|end)_function_call>`
 )

@@ -343,7 +343,7 @@ func (p *reading) jsonSequence(text string, at int) (claim, error) {
 		if strings.IndexByte("{[(", text[v.Pos]) < 0 {
 			return c, literal.ErrSyntax
 		}
-		n, err := v.Value()
+		n, err := p.valueAt(v)
 		if err != nil {
 			return c, err
 		}
@@ -356,6 +356,17 @@ func (p *reading) jsonSequence(text string, at int) (claim, error) {
 		v.Notes = nil
 		c.End = v.Pos
 	}
+}
+
+// valueAt reads the next value, which may also be a tuple of Python.
+func (p *reading) valueAt(v *literal.Reader) (literal.Node, error) {
+	if v.Peek() != '(' {
+		return v.Value()
+	}
+	tuple := p.code(v.Text, v.Pos)
+	n, err := tuple.Value()
+	v.Pos, v.Notes = tuple.Pos, append(v.Notes, tuple.Notes...)
+	return n, err
 }
 
 // readWholeJSON reads a reply that consists only of JSON: a call, a list of calls, or several of these in sequence.
@@ -395,7 +406,7 @@ func readEmbeddedJSON(p *reading) {
 				continue
 			}
 			v := p.values(text, at)
-			n, err := v.Value()
+			n, err := p.valueAt(v)
 			budget -= v.Pos - at + 1
 			if err == nil {
 				if calls, unparsed, ok := p.callsIn(text, &n); ok {

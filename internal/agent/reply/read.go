@@ -207,14 +207,18 @@ func unwrapped(text string) string {
 // around the calls, from models that complete a file. templateTurn matches a mark of a chat template, which starts such
 // a turn anywhere.
 var (
-	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human|Observation|Output|(?:Tool|Function)[ ](?:result|output|response))` +
-		`[ \t]*:|<\|user\|>|\[INST\]|</tools>` +
+	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human|System|Observation|Output|Result|(?:Tool|Function)[ ](?:result|output|response))` +
+		`[ \t]*:|` + "```output$" + `|<\|user\|>|\[INST\]|</tools>` +
 		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
-	templateTurn = regexp.MustCompile(`(?m)(?:^[ \t]*|(?i:` + endToken + `)\s*)(?:##+ ?(?:Instruction|Input|Human|User|Question|Response)\b.*$` +
-		`|<\|im_start\|>[ ]?(?:user|system|tool)|<\|start_header_id\|>(?:user|system|ipython|tool)|<start_of_turn>user` +
-		`|<(?:function_results?|observations?)>|<\|(?:user|observation|tool_response|tool_outputs?)\|>)|</?tool_(?:response|outputs?|results?)(?:\s[^<>]*)?>|<｜User｜>` +
-		`|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|\[/?INST\]`)
+	templateTurn = regexp.MustCompile(`(?m)(?:^[ \t]*|(?i:` + endToken + `)\s*)(?:##+ ?` +
+		`(?:Instruction|Input|Human|User|Question|Response)\b.*$|<(?:function_results?|observations?|user|system)>` +
+		`|\[(?i:user|system|tool|observation)\]$)` +
+		`|<\|(?:im_start|start|turn)\|?>\s*` + otherRole + `|<\|start_header_id\|>` + otherRole + `|<start_of_turn>` + otherRole +
+		`|<\|(?:user|observation|tool_response|tool_outputs?)\|>|</?tool_(?:response|outputs?|results?)(?:\s[^<>]*)?>` +
+		`|<start_function_response>|<｜User｜>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|\[/?INST\]`)
 )
+
+const otherRole = `(?:user|system|developer|ipython|tool)`
 
 // readOtherTurns claims the turns that a model invents after its own.
 func readOtherTurns(p *reading) {
