@@ -179,6 +179,7 @@ type app struct {
 	raw        *Process // the streams themselves, for protocols of machines and the line of progress
 	started    bool     // the arguments are valid, and the command began its work
 	asJSON     bool
+	quiet      bool // shows no progress
 	full       bool // --full: print everything instead of a short answer
 	config     string
 	resumeHint string
@@ -236,7 +237,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
-	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
+	root.AddCommand(a.demoCommand(), a.tryCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
 		a.keygenCommand(), a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(),
 		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.showCommand(), a.exportCommand(), a.replayCommand(),
 		a.proxyCommand(), a.readCommand(), a.versionCommand(),

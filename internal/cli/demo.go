@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -21,6 +22,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/story"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
 
@@ -61,7 +63,7 @@ var demoAgents = []string{
 
 func (a *app) demo(ctx context.Context, out string, workers int) error {
 	dir, path := filepath.Join(out, "suite"), filepath.Join(out, "run")
-	if err := removeDemo(dir, path); err != nil {
+	if err := removeSuite(demoName, dir, path); err != nil {
 		return err
 	}
 	o := pipeline.Defaults()
@@ -82,7 +84,7 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 		return a.run(ctx, r, false)
 	}
 	shown := a.Out
-	a.Out = io.Discard
+	a.Out, a.quiet = io.Discard, true
 	err = a.run(ctx, r, false)
 	if a.Out = shown; err != nil {
 		return err
@@ -157,8 +159,8 @@ func faultKinds(rows []report.Row) int {
 // demoName is the name of the demo's suite, by which an earlier demo is recognised.
 const demoName = "demo"
 
-// removeDemo removes the suite and the run of an earlier demo, and nothing else.
-func removeDemo(dir, path string) error {
+// removeSuite removes the suite of that name and the runs of an earlier demo or try, and nothing else.
+func removeSuite(name, dir string, paths ...string) error {
 	text, err := os.ReadFile(filepath.Join(dir, suite.FileManifest))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -167,13 +169,98 @@ func removeDemo(dir, path string) error {
 	if err == nil {
 		err = json.Unmarshal(text, &manifest)
 	}
-	if err != nil || manifest.Name != demoName {
-		return diag.Usagef("%s is not the suite of a demo", dir).WithHint("give another folder: seatrial demo --out FOLDER")
+	if err != nil || manifest.Name != name {
+		return diag.Usagef("%s is not the suite of a %s", dir, name).
+			WithHint("give another folder: seatrial %s --out FOLDER", name)
 	}
-	for _, name := range []string{dir, path, path + "-wal", path + "-shm"} {
+	remove := []string{dir}
+	for _, path := range paths {
+		remove = append(remove, path, path+"-wal", path+"-shm", path+".stderr")
+	}
+	for _, name := range remove {
 		if err := os.RemoveAll(name); err != nil {
-			return fmt.Errorf("demo: %w", err)
+			return fmt.Errorf("remove an earlier %s: %w", name, err)
 		}
 	}
+	return nil
+}
+
+const (
+	tryName   = "try"
+	tryTasks  = 20
+	tryFolder = "seatrial-try"
+)
+
+// tryFaults are the kinds of `try`: one of each hazard, on a few of its tasks.
+var tryFaults = []string{"exec.timeout", "exec.first-tried", "spec.unit", "out.truncated", "call.default-argument",
+	"conflict.stale"}
+
+func (a *app) tryCommand() *cobra.Command {
+	var out string
+	o := settings.New()
+	cmd := &cobra.Command{
+		Use:   "try COMMAND | PROVIDER/NAME | URL",
+		Short: "Try an agent: does it start and answer, and where is it weakest?",
+		Long: "Tries an agent on twenty small tasks, clean and under faults. First it plays one task: if the agent does not\n" +
+			"start or answer, that is all. Then it prints how often the agent was right, the first causes of its failures,\n" +
+			"the faults under which it is weakest, and what to do next. COMMAND is a program as in `run --agent 'cmd: ...'`\n" +
+			"('mcp: ...' for MCP clients) or the name of a scripted policy. URL is that of an OpenAI-compatible server, whose\n" +
+			"model --name names.",
+		Example: "  seatrial try 'python3 my_agent.py'\n  seatrial try http://127.0.0.1:8000/v1 --name my-model",
+		Args:    oneArgument("COMMAND, PROVIDER/NAME or URL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			participants.Target(o, args[0], cmd.Flags().Lookup("name").Value.String())
+			return a.try(cmd.Context(), o, out)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", tryFolder, "folder for the suite and the run; those of an earlier try are replaced")
+	cmd.Flags().String("name", "default", "the model of a server that is given by its URL")
+	o.TryFlags(cmd.Flags())
+	a.fullFlag(cmd)
+	return cmd
+}
+
+// try builds a small suite, plays one task as a probe and then all.
+func (a *app) try(ctx context.Context, o *settings.Run, out string) (err error) {
+	dir, path := filepath.Join(out, "suite"), filepath.Join(out, "run")
+	if err := removeSuite(tryName, dir, path, path+"-probe"); err != nil {
+		return err
+	}
+	b := pipeline.Defaults()
+	b.Corpora, b.Name, b.Limit, b.Neighbours, b.Workers = []string{"demo"}, tryName, tryTasks, 3, o.Workers
+	b.Styles, b.Faults, b.FaultLimit = []string{task.StyleFunc}, tryFaults, 4
+	if _, err := a.makeSuite(ctx, b, dir); err != nil {
+		return err
+	}
+	shown := a.Out
+	defer func() { a.Out = shown }()
+	play := func(to string, limit int, conditions ...string) ([]report.Row, error) {
+		o.Suite, o.Out, o.Limit, o.Conditions = dir, to, limit, conditions
+		a.Out = io.Discard
+		err := a.run(ctx, o, false)
+		if a.Out = shown; err != nil {
+			return nil, err
+		}
+		run, err := runs.Open(ctx, to, dir)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := run.Rows(ctx)
+		return rows, errors.Join(err, run.Close())
+	}
+	rows, err := play(path+"-probe", 1, condition.RoleClean)
+	if err != nil {
+		return err
+	}
+	if text := brief.Probe(rows); text != "" {
+		return &diag.Error{Exit: diag.ExitFailed, Message: text, Hint: "seatrial show " + path + "-probe"}
+	}
+	a.printf("The agent starts and answers. %d tasks, clean and under %d kinds of faults:\n\n", tryTasks, len(tryFaults))
+	if rows, err = play(path, 0, condition.RoleClean, condition.RoleFault+":*"); err != nil {
+		return err
+	}
+	a.printf("%s", brief.Tried(rows, a.width()))
+	a.printf("\nNext:\n  seatrial show %s --worst\n  seatrial report %s --full\n  seatrial build --help    # tasks from your own "+
+		"database\n", path, path)
 	return nil
 }

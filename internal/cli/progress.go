@@ -1,16 +1,25 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"golang.org/x/term"
 )
 
-// meter shows the progress of a command, on a terminal only: what is done, the rate, the remaining time, and failures.
+// meter shows the progress of a command: what is done, the rate, the remaining time, and failures. A terminal has one
+// line, which changes; a pipe gets a line of a run every 30 seconds.
 type meter struct {
 	app   *app
-	width int
+	width int  // 0 shows nothing
+	pipe  bool // lines are never replaced
 	shown bool
 
 	mu    sync.Mutex
@@ -19,20 +28,26 @@ type meter struct {
 	last  time.Time
 }
 
-// refresh is the shortest time between two lines.
-const refresh = 100 * time.Millisecond
+// The shortest time between two lines: on a terminal, and in a pipe.
+const (
+	refresh     = 100 * time.Millisecond
+	pipeRefresh = 30 * time.Second
+)
 
 func (a *app) meter() *meter {
 	width, ok := a.Width(a.raw.Err)
-	if !ok || a.asJSON {
-		width = 0
+	if a.asJSON || a.quiet {
+		width, ok = 0, true
 	}
-	return &meter{app: a, width: width}
+	return &meter{app: a, width: width, pipe: !ok}
 }
+
+// passRun is the pass in which episodes are played.
+const passRun = "run"
 
 // show replaces the line. A total of 0 is unknown.
 func (m *meter) show(pass string, done, total int, rest string) {
-	if m.width == 0 {
+	if m.width == 0 && (!m.pipe || pass != passRun) {
 		return
 	}
 	m.mu.Lock()
@@ -40,8 +55,11 @@ func (m *meter) show(pass string, done, total int, rest string) {
 	now := m.app.Now()
 	if pass != m.pass {
 		m.pass, m.began, m.last = pass, now, time.Time{}
+		if m.pipe {
+			m.last = now
+		}
 	}
-	if now.Sub(m.last) < refresh && done != total {
+	if m.pipe && now.Sub(m.last) < pipeRefresh || !m.pipe && now.Sub(m.last) < refresh && done != total {
 		return
 	}
 	m.last = now
@@ -56,6 +74,10 @@ func (m *meter) show(pass string, done, total int, rest string) {
 	}
 	if rest != "" {
 		line += "  " + rest
+	}
+	if m.pipe {
+		m.app.note("%s", line)
+		return
 	}
 	if len(line) > m.width-1 {
 		line = line[:m.width-1]
@@ -72,4 +94,29 @@ func (m *meter) clear() {
 		_, _ = fmt.Fprintf(m.app.raw.Err, "\r%s\r", strings.Repeat(" ", m.width-1))
 		m.shown = false
 	}
+}
+
+// askToContinue asks at a terminal whether a run goes on although its episodes fail in the same way. Without a terminal
+// the answer is no.
+func (a *app) askToContinue(failed *episode.RepeatedError) bool {
+	in, ok := a.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || a.asJSON {
+		return false
+	}
+	a.note("%s", failed)
+	_, _ = fmt.Fprint(a.Err, "Continue the run? [y/N] ") // a closed stream is no error
+	answer, _ := bufio.NewReader(in).ReadString('\n')    // no answer is no
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+}
+
+// repeatedFailure says why a run ended before its episodes were played.
+func repeatedFailure(failed *episode.RepeatedError, resume string) error {
+	exit := diag.ExitFailed
+	switch failed.End {
+	case transcript.EndProvider:
+		exit = diag.ExitProvider
+	case transcript.EndInternal:
+		exit = diag.ExitInternal
+	}
+	return &diag.Error{Exit: exit, Message: failed.Error(), Hint: resume + "; --max-failures 0 plays all episodes"}
 }

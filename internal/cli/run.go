@@ -175,7 +175,8 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	}
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: o.Workers,
-		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Lean: o.Lean, Separate: fresh.settle(separator),
+		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Lean: o.Lean,
+		MaxSame: o.MaxFailures, Continue: a.askToContinue, Separate: fresh.settle(separator),
 	}
 	if slices.Contains(o.Agents, protocol.HumanName) {
 		r.Workers = 1
@@ -217,13 +218,16 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 	m := a.meter()
 	r.Progress = func(p episode.Progress) {
 		rest := fmt.Sprintf("%d invalid", p.Failed())
+		if p.Right > 0 {
+			rest = fmt.Sprintf("%d right  %s", p.Right, rest)
+		}
 		if p.Usage.CostUSD > 0 {
 			rest += fmt.Sprintf("  $%.2f", p.Usage.CostUSD)
 		}
 		if retries, reason := spent.Retries(); retries > 0 {
 			rest += fmt.Sprintf("  %d retries, last: %s", retries, reason)
 		}
-		m.show("run", p.Done, p.Total-p.Skipped, rest)
+		m.show(passRun, p.Done, p.Total-p.Skipped, rest)
 	}
 	progress, err = r.Execute(ctx)
 	m.clear()
@@ -234,6 +238,10 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 				progress.Skipped+progress.Done-progress.Failed(), progress.Total),
 			Hint: a.resumeHint + " with a higher --max-cost",
 		}
+	}
+	var repeated *episode.RepeatedError
+	if errors.As(err, &repeated) {
+		return progress, repeatedFailure(repeated, a.resumeHint)
 	}
 	var failed *model.ProviderError
 	if errors.As(err, &failed) {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -123,4 +125,20 @@ func ProviderCauses(ctx context.Context, store *episode.Store) (string, error) {
 		parts = append(parts, fmt.Sprintf("and %d other causes", more))
 	}
 	return strings.Join(parts, "; "), err
+}
+
+// Target sets the agent of a run from what a person calls it: the address of an OpenAI-compatible server with the name
+// of its model, PROVIDER/NAME, a scripted policy, or a command.
+func Target(o *settings.Run, text, name string) {
+	provider, _, isModel := strings.Cut(text, "/")
+	switch {
+	case strings.HasPrefix(text, "http://"), strings.HasPrefix(text, "https://"):
+		o.BaseURL, o.Models = text, []string{model.ProviderOpenAI + "/" + name}
+	case isModel && slices.Contains([]string{model.ProviderOpenAI, model.ProviderAnthropic, model.ProviderResponses}, provider):
+		o.Models = []string{text}
+	case settings.IsCommand(text), slices.ContainsFunc(policy.List(), func(p policy.Info) bool { return p.Name == text }):
+		o.Agents = []string{text}
+	default:
+		o.Agents = []string{settings.PrefixCmd + " " + text}
+	}
 }

@@ -71,6 +71,7 @@ type Run struct {
 	Tables        []string
 	Workers       int
 	Lean          bool   // keep only what grading needs
+	MaxFailures   int    // of one kind in a row, before the run ends
 	Bare          bool   // run agents' Python without a sandbox
 	PythonFile    string // CPython for WASI
 	EmbeddingsURL string
@@ -187,6 +188,8 @@ func (r *Run) conversationFlags() {
 func (r *Run) executionFlags() {
 	f := r.execution
 	WorkersFlag(f, &r.Workers)
+	f.IntVar(&r.MaxFailures, "max-failures", 10, "end the run, or ask at a terminal, when so many episodes in a row failed "+
+		"in the same way; 0 never does")
 	f.BoolVar(&r.Lean, "lean", false, "keep only what grading needs: no prompts, listings of tools or times of events")
 	f.StringVar(&r.EmbeddingsURL, "embeddings-url", "", EmbeddingsUsage)
 	f.BoolVar(&r.Bare, "python-without-any-sandbox", false,
@@ -215,6 +218,17 @@ func (r *Run) Flags(f *pflag.FlagSet) {
 	f.StringVar(&r.Out, "out", "", "file of the run")
 	f.StringVar(&r.Gate, "gate", "", "seal the rules of this YAML file into the run, for `seatrial gate`")
 	f.AddFlagSet(r.content)
+	f.AddFlagSet(r.execution)
+	f.AddFlagSet(r.provider)
+}
+
+// TryFlags adds the flags of a first try of an agent.
+func (r *Run) TryFlags(f *pflag.FlagSet) {
+	for _, name := range []string{"protocol", "base-url", "open-files", "network", "wall"} {
+		if flag := r.content.Lookup(name); flag != nil {
+			f.AddFlag(flag)
+		}
+	}
 	f.AddFlagSet(r.execution)
 	f.AddFlagSet(r.provider)
 }

@@ -63,6 +63,10 @@ type Run struct {
 	Separate func(ctx context.Context, in *suite.Instance, t *transcript.Transcript) error
 	// Lean leaves out of the run's file what grading does not need: see [Account].
 	Lean bool
+	// MaxSame ends the run with a [RepeatedError] when so many episodes of models and commands in a row failed in the same
+	// way, unless Continue returns true; 0 never does. Nothing is stored while Continue, which may be nil, decides.
+	MaxSame  int
+	Continue func(*RepeatedError) bool
 }
 
 // Progress counts the episodes of a run.
@@ -72,6 +76,8 @@ type Progress struct {
 	Done    int // ended and on disk
 	// Invalid counts those of Done that ended invalid, by end.
 	Invalid map[string]int
+	// Right counts those of Done that succeeded, of models and commands, if [Run.Judge] is set.
+	Right   int
 	Usage   task.Usage
 	Elapsed time.Duration
 }
@@ -200,6 +206,7 @@ type execution struct {
 	mu       sync.Mutex
 	progress Progress
 	storeErr error
+	streak   streak
 }
 
 // work plays jobs with a number of workers.
@@ -306,10 +313,17 @@ func (x *execution) episode(
 	if account != nil && account.View != nil {
 		record.Account = account
 	}
+	if j.participant.Model {
+		x.repeat(record.Transcript.End())
+	}
+	right := false
+	if j.participant.Model && r.Judge != nil && r.Progress != nil && transcript.Valid(record.Transcript.End().End) {
+		right, _ = r.Judge(j.instance, record.Transcript) // grading reports what cannot be graded
+	}
 	x.pending.Add(1)
 	durable := func(err error) {
 		defer x.pending.Done()
-		x.account(record.Transcript.End(), err)
+		x.account(record.Transcript.End(), err, right)
 	}
 	if err := r.Store.Put(record, durable); err != nil {
 		durable(err)
@@ -379,7 +393,7 @@ func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Tr
 }
 
 // account counts an episode that is on disk, or stops the run if it could not be stored.
-func (x *execution) account(end *transcript.Event, err error) {
+func (x *execution) account(end *transcript.Event, err error, right bool) {
 	if err != nil {
 		x.fail(err)
 		return
@@ -388,6 +402,9 @@ func (x *execution) account(end *transcript.Event, err error) {
 	defer x.mu.Unlock()
 	p := &x.progress
 	p.Done++
+	if right {
+		p.Right++
+	}
 	if !transcript.Valid(end.End) {
 		p.Invalid[end.End]++
 	}

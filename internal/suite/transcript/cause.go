@@ -47,3 +47,6 @@ func causeOf(message string) string {
 		return "#"
 	})
 }
+
+// SameCause reports whether two messages of errors differ in nothing but ids, times and numbers.
+func SameCause(a, b string) bool { return causeOf(a) == causeOf(b) }
