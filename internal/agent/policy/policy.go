@@ -21,9 +21,9 @@ type Input struct {
 	Primary string // the kind of the plan that the instance plays; "" means the task's first plan
 	Seed    uint64 // of the run
 	Trial   int
-	// Without lists tactics that the recovery policy must do without.
+	// Without lists tactics that the recovery policy must not use.
 	Without []string
-	// Python runs the code of policies that write some, which cannot be had without; Limits bound it.
+	// Python runs the code of policies that write code; they cannot run without it. PythonLimits bounds it.
 	Python       python.Engine
 	PythonLimits python.Limits
 }
@@ -45,36 +45,36 @@ var policies = []struct {
 	Info
 	make func(Input) (script, error)
 }{
-	{Info{Name: "gold", Description: "plays the instance's primary plan, calls that wait for nothing side by side"},
+	{Info{Name: "gold", Description: "plays the primary plan, with independent calls in parallel"},
 		searchingFirst(of(newGold))},
-	{Info{Name: "gold-direct", Description: "plays the direct plan; stops at once where a task has none"},
+	{Info{Name: "gold-direct", Description: "plays the direct plan; stops at once if the task has no such plan"},
 		searchingFirst(of(newGoldDirect))},
-	{Info{Name: "gold-composed", Description: "plays the composed plan, the direct one where a task has no other"},
+	{Info{Name: "gold-composed", Description: "plays the composed plan, or the direct plan if the task has no other"},
 		searchingFirst(of(newGoldComposed))},
 	{Info{Name: "gold-unfound",
-		Description: "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
-	{Info{Name: "blind", Description: "plays the primary plan whatever comes back, and answers with its last result"},
+		Description: "plays the primary plan without searching for its tools in an open world"}, of(newGold)},
+	{Info{Name: "blind", Description: "plays the primary plan, ignores errors, and answers with the last result"},
 		searchingFirst(of(newBlind))},
-	{Info{Name: "retry", Description: "repeats a call that came back with an error up to 3 times, and is blind otherwise"},
+	{Info{Name: "retry", Description: "repeats a failed call up to 3 times, and otherwise plays like blind"},
 		searchingFirst(of(newRetry))},
-	{Info{Name: "fallback", Description: "goes on with another plan at each error while there is one, and is blind " +
-		"otherwise"}, searchingFirst(of(newFallback))},
-	{Info{Name: "recover", Description: "diagnoses what comes back and heals it; recover-without:TACTIC does without " +
-		"one tactic"}, searchingFirst(newRecover)},
-	{Info{Name: "random", Description: "makes one call, drawn among those that the literals allow, and answers its " +
+	{Info{Name: "fallback", Description: "switches to another plan after each error, and otherwise plays like " +
+		"blind"}, searchingFirst(of(newFallback))},
+	{Info{Name: "recover", Description: "diagnoses failures and recovers from them; recover-without:TACTIC leaves " +
+		"one tactic out"}, searchingFirst(newRecover)},
+	{Info{Name: "random", Description: "makes one random call with values from the request, and answers with its " +
 		"result"}, of(newRandom)},
-	{Info{Name: "mute", Description: "stops at once without an act"}, of(newMute)},
+	{Info{Name: "mute", Description: "stops at once"}, of(newMute)},
 	{Info{Name: "always-yes", Description: "judges that every request can be met"}, of(newAlwaysYes)},
 	{Info{Name: "always-no", Description: "judges that no request can be met"}, of(newAlwaysNo)},
 	{
 		Info{
 			Name:        "phrase-check",
-			Description: "judges that no request can be met that says \"a certain\", \"on my list\" or the like",
+			Description: "judges by wording: no for phrases such as \"a certain\" or \"on my list\", otherwise yes",
 		},
 		of(newPhraseCheck),
 	},
 	{Info{Name: "schema-check",
-		Description: "judges by whether the request has values for what a tool that shares its words requires"},
+		Description: "judges by values: yes if the request has a value for each required argument of a matching tool"},
 		of(newSchemaCheck)},
 }
 
@@ -85,11 +85,11 @@ var codePolicies = []struct {
 }{
 	{Info{Name: "gold-code", Description: "writes the primary plan as one block of Python, then the solution"},
 		newGoldCode},
-	{Info{Name: "gold-code-slip", Description: "the same after a first attempt that raises an exception"},
+	{Info{Name: "gold-code-slip", Description: "does the same after a first block that raises an exception"},
 		newGoldCodeSlip},
-	{Info{Name: "blind-code", Description: "writes what blind does as Python, a block a turn"},
+	{Info{Name: "blind-code", Description: "does what blind does, with one block of Python per turn"},
 		transcribe(searchingFirst(of(newBlind)))},
-	{Info{Name: "recover-code", Description: "writes what recover does as Python, a block a turn"},
+	{Info{Name: "recover-code", Description: "does what recover does, with one block of Python per turn"},
 		transcribe(searchingFirst(newRecover))},
 }
 

@@ -414,7 +414,7 @@ func (s *ReactStep) firstCall(m *model.Message) bool {
 }
 
 // finalLabel matches a label of an answer that is not one of the loop's tags, in a reply that has such tags.
-var finalLabel = regexp.MustCompile(`(?im:Final Answer[*_]*[ \t]*[:：]|^[ \t>*_#-]*answer[*_]*[ \t]*[:：])[*_]*`)
+var finalLabel = regexp.MustCompile(`(?im:\bFinal Answer[*_]*[ \t]*[:：]|^[ \t>*_#-]*answer[*_]*[ \t]*[:：])[*_]*`)
 
 // readUntagged reads a reply without a tagged act: calls in another form or, if the reply has no tag at all, a lenient
 // answer in prose.
