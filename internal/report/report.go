@@ -27,13 +27,14 @@ type Report struct {
 	Resamples int    `json:"resamples"`
 	Cluster   string `json:"cluster,omitempty"` // empty for the default of [Options]
 	// FaultsApart says that Agents and Workflows leave out episodes under faults and their variants.
-	FaultsApart bool        `json:"faults_apart,omitempty"`
-	Agents      []Agent     `json:"agents"`
-	Workflows   []Workflow  `json:"workflows"`
-	Conditions  []Condition `json:"conditions,omitempty"` // those of the environment are in Robustness
-	Pairs       []Pair      `json:"pairs,omitempty"`
-	Checks      []Checks    `json:"checks,omitempty"`     // of tasks whose tools cannot be run
-	Robustness  *Robustness `json:"robustness,omitempty"` // nil if no instance is under conditions of the environment
+	FaultsApart bool          `json:"faults_apart,omitempty"`
+	Agents      []Agent       `json:"agents"`
+	Workflows   []Workflow    `json:"workflows"`
+	Conditions  []Condition   `json:"conditions,omitempty"` // those of the environment are in Robustness
+	Pairs       []Pair        `json:"pairs,omitempty"`
+	Checks      []Checks      `json:"checks,omitempty"`      // of tasks whose tools cannot be run
+	Reliability []Reliability `json:"reliability,omitempty"` // of subjects with repeated trials, or with conditions
+	Robustness  *Robustness   `json:"robustness,omitempty"`  // nil if no instance is under conditions of the environment
 	// Notes are sentences on how runs were made. The caller adds them.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -72,6 +73,9 @@ func Build(runs []Run, o Options) (*Report, error) {
 			r.Workflows = append(r.Workflows, workflowsOf(plain, o)...)
 			r.Conditions = append(r.Conditions, conditionsOf(g, o)...)
 			r.Checks = append(r.Checks, checksOf(plain)...)
+			if rel := reliabilityOf(g, o); rel.Within != nil || rel.RecoveryTurns != nil || rel.Ratios != nil {
+				r.Reliability = append(r.Reliability, rel)
+			}
 		}
 	}
 	slices.SortStableFunc(r.Conditions, func(a, b Condition) int {

@@ -499,10 +499,14 @@ func TestCSVHasEveryField(t *testing.T) {
 	for _, a := range r.Agents {
 		want += len(a.PassHatK)
 	}
+	for _, t := range r.reliabilityTables() {
+		want += len(t.Cells)
+	}
 	if len(records) != want {
 		t.Errorf("%d lines, want %d", len(records), want)
 	}
-	unused := []string{"style", "arm", "a_arm", "b_arm", "kind", "p_holm"}
+	unused := []string{"style", "arm", "a_arm", "b_arm", "kind", "p_holm", "recovery_turns", "recovery_tokens",
+		"recovery_cost_usd"}
 	for i, name := range records[0] {
 		filled := slices.ContainsFunc(records[1:], func(r []string) bool { return r[i] != "" })
 		if !filled && !slices.Contains(unused, name) {

@@ -21,7 +21,7 @@ func (r *Report) Tables() []*table.Table {
 	}
 	tables = append(tables, r.workflowTable())
 	for _, t := range slices.Concat(r.checkTables(), []*table.Table{r.conditionTable()}, r.Robustness.tables(),
-		[]*table.Table{r.trialTable(), r.outcomeTable(), r.causeTable(),
+		[]*table.Table{r.trialTable()}, r.reliabilityTables(), []*table.Table{r.outcomeTable(), r.causeTable(),
 			r.crashTable(), r.errorTable(), r.pairTable(), r.flipTable()}) {
 		if len(t.Cells) > 0 {
 			tables = append(tables, t)
@@ -68,6 +68,11 @@ func (r *Report) CSV() (string, error) {
 	if len(r.Checks) > 0 {
 		for i, t := range r.checkTables() {
 			tables = append(tables, named([]string{"checks", "checks_error", "checks_rule"}[i], t))
+		}
+	}
+	for i, t := range r.reliabilityTables() {
+		if len(t.Cells) > 0 {
+			tables = append(tables, named([]string{"reliability", "ratios"}[i], t))
 		}
 	}
 	tables = append(tables, named("pairs", r.pairTable()))
@@ -192,8 +197,8 @@ func (r *Report) trialTable() *table.Table {
 	}
 	return table.Make("Repeated trials", rows, CohortColumns[row](), columns).WithNotes(
 		"pass^k: the chance that k trials of an instance all succeed, over the instances with at least k valid trials, " +
-			"estimated as C(right,k)/C(valid,k). standard deviation: that of the success rates of single trials, in " +
-			"percentage points.")
+			"estimated as C(right,k)/C(valid,k); invalid trials do not count. standard deviation: that of the success " +
+			"rates of single trials, in percentage points.")
 }
 
 // passTable has a row for each k, for CSV.
@@ -328,6 +333,8 @@ func (r *Report) pairTable() *table.Table {
 			}},
 			table.Interval("paired_difference_ci95", 1, table.Points, func(p row) statistics.Estimate { return p.Paired() }),
 			table.Text("unit", "unit", func(p row) string { return p.Unit }),
+			table.Number("correlation", "correlation", 6, table.Decimal, "all tasks of a side have the same rate",
+				func(p row) *float64 { return p.Correlation }),
 			table.Count("only in a", "only_a", 6, func(p row) int { return p.OnlyA }),
 			table.Count("only in b", "only_b", 6, func(p row) int { return p.OnlyB }),
 		}, testColumns(func(p row) *Test { return &p.Test }, why, true)).WithNotes("b less a: the mean over tasks of the "+

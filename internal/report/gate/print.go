@@ -130,8 +130,12 @@ func (v *Verdict) Text(width int) string {
 	lines := append(table.Wrapped(v.Sentence(), width), "")
 	for i := range v.Results {
 		r := &v.Results[i]
-		lines = append(lines, fmt.Sprintf("%-12s  %s", r.Decision, r.Text), fmt.Sprintf("%-12s  %s [%s], %s, %s", "",
-			r.value(), r.bounds(), counted(r.Clusters, "cluster"), counted(r.Episodes, "episode")))
+		head := r.Decision
+		for _, text := range append(table.Wrapped(r.Text, max(20, width-14)), fmt.Sprintf("%s [%s], %s, %s", r.value(),
+			r.bounds(), counted(r.Clusters, "cluster"), counted(r.Episodes, "episode"))) {
+			lines = append(lines, fmt.Sprintf("%-12s  %s", head, text))
+			head = ""
+		}
 	}
 	lines = append(lines, "")
 	for _, note := range v.notes() {

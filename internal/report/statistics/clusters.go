@@ -56,7 +56,7 @@ func (c Clusters) Weight() float64 {
 // "Adding Error Bars to Evals", section 2.2). It is nil for fewer than two clusters, and where all
 // have the same value.
 func (c Clusters) StandardError() *float64 {
-	if len(c) < 2 {
+	if len(c) < 2 || c.Weight() == 0 {
 		return nil
 	}
 	ratio, n := *c.Ratio(), float64(len(c))
