@@ -161,10 +161,10 @@ func isUnusable(err error) bool {
 	if errors.As(err, &file) {
 		return !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.EMFILE)
 	}
-	const perm, readOnly, corrupt, cantOpen, notADatabase = 3, 8, 11, 14, 26 // SQLite's codes
+	const perm, readOnly, corrupt, cantOpen, constraint, notADatabase = 3, 8, 11, 14, 19, 26 // SQLite's codes
 	var coded interface{ Code() int }
 	return errors.As(err, &coded) &&
-		slices.Contains([]int{perm, readOnly, corrupt, cantOpen, notADatabase}, coded.Code()&0xff)
+		slices.Contains([]int{perm, readOnly, corrupt, cantOpen, constraint, notADatabase}, coded.Code()&0xff)
 }
 
 // isDiagnosed reports whether an error says what is wrong. Errors that an interrupt causes do not: they may come from

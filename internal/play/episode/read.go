@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -155,6 +156,9 @@ func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *
 	e.Elapsed = duration(elapsed)
 	if grade.Valid {
 		e.Grade = json.RawMessage(grade.String)
+		if !json.Valid(e.Grade) {
+			return nil, corrupt(errors.New("its grade is not JSON"))
+		}
 	}
 	data, err := task.Marshal(h)
 	if err != nil {

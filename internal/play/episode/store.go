@@ -469,23 +469,23 @@ func (s *Store) loadMeta(ctx context.Context) error {
 		errors.As(err, &coded) && (coded.Code() == sqliteError || coded.Code() == sqliteNotADB):
 		return &FormatError{Path: s.path, Empty: hasNoRun(ctx, s.path)}
 	case err != nil:
-		return fmt.Errorf("open run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	case format != RunFormat:
 		return &FormatError{Path: s.path, Format: format}
 	}
 	var digest string
 	row := s.read.QueryRowContext(ctx, `SELECT suite, settings, settings_digest, started FROM run`)
 	if err := row.Scan(&s.meta.Suite, &settings, &digest, &started); err != nil {
-		return fmt.Errorf("open run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	}
 	if sum := sha256.Sum256([]byte(settings)); hex.EncodeToString(sum[:]) != digest {
 		return &CorruptError{Path: s.path, Message: "its settings do not match their digest"}
 	}
 	if err := task.DecodeStrict([]byte(settings), &s.meta.Settings); err != nil {
-		return fmt.Errorf("open run %s: settings: %w", s.path, err)
+		return &CorruptError{Path: s.path, Message: "settings: " + err.Error()}
 	}
 	if s.meta.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
-		return fmt.Errorf("open run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	}
 	return nil
 }
