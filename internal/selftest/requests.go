@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"regexp"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/cues"
@@ -17,6 +18,11 @@ var requestChecks = []Check{
 		Method: "the better of two classifiers of words, trained on half of the databases and tested on the others: " +
 			"incomplete requests of drop-detail against the complete ones beside them",
 		Target: Target{AtMost, 0.60}, Unit: UnitShare, measure: measureWords,
+	},
+	{
+		Name: "words-original", Claim: "The wording tells that a request was changed, and not whether it can be met.",
+		Method: "the same classifiers: incomplete requests against the original ones, which no target bounds",
+		Unit:   UnitShare, measure: measureOriginals,
 	},
 	{
 		Name: "paraphrases", Claim: "A paraphrase settles nothing that its request leaves open.",
@@ -39,6 +45,31 @@ func measureWords(_ context.Context, t *Trial) (Figure, error) {
 		return Figure{}, nil
 	}
 	return balanced(told, len(examples), fewestRequests), nil
+}
+
+// measureOriginals is the same for incomplete requests and the requests from which they were made.
+func measureOriginals(_ context.Context, t *Trial) (Figure, error) {
+	all, err := cues.Of(t.Suite)
+	if err != nil {
+		return Figure{}, err
+	}
+	examples := slices.DeleteFunc(all, func(e cues.Example) bool { return e.Complete })
+	groups, seen := map[string]bool{}, map[string]bool{}
+	for _, e := range examples {
+		groups[e.Group] = true
+	}
+	for _, tk := range t.Suite.Tasks {
+		original := text(tk.Messages, "")
+		if groups[tk.Database] && !seen[original] {
+			seen[original] = true
+			examples = append(examples, cues.Example{Text: original, Complete: true, Group: tk.Database})
+		}
+	}
+	told := cues.Told(examples)
+	if len(examples) < fewestRequests || math.IsNaN(told) {
+		return Figure{}, nil
+	}
+	return Figure{Value: told, Of: len(examples)}, nil
 }
 
 var (

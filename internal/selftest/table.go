@@ -96,6 +96,8 @@ var limits = []string{
 		"length, their words and what they leave open are measured.",
 	"Whether the SQL answers its question. Gold is what the query of the corpus returns; `seatrial audit` lists " +
 		"questions whose query looks wrong.",
+	"Words tell a changed request from an original one. Compare incomplete requests with the complete ones beside " +
+		"them, which are changed in the same way, and not with original requests.",
 	"Tasks of tools that cannot be run are checked by rules and never proven.",
 	"That hopeless instances without a twin world cannot be met rests on a search over calls and pairs of calls, or on " +
 		"the wording of the request.",
