@@ -428,10 +428,23 @@ func (p *page) complaint(taken owners, w *Written) string {
 	if !covers(requestOf(p.derived, p.Lead), w.Summary) {
 		return complainWords
 	}
-	if other := taken[p.claims(w)[0]]; other != nil && other != p {
+	if p.tellsOther(taken, w) {
 		return complainShared
 	}
 	return ""
+}
+
+// tellsOther reports whether a text is that of another tool of the database, or contains it and nothing of the own one.
+func (p *page) tellsOther(taken owners, w *Written) bool {
+	said, own := shape(p.derived, w.Summary), shape(p.derived, p.Lead)
+	for key, other := range taken {
+		text, same := strings.CutPrefix(key, w.Database+"\n"+w.Style+"\n")
+		if same && other != p && (text == said || strings.Contains(said, text) && !strings.Contains(own, text) &&
+			!strings.Contains(said, own)) {
+			return true
+		}
+	}
+	return false
 }
 
 // covers reports whether a text has enough content words of another.

@@ -3,6 +3,7 @@ package describe
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
@@ -166,7 +167,7 @@ func TestTexts(t *testing.T) {
 	}
 	for _, c := range corpora {
 		l := openLibrary(t, c[0], c[1], limit)
-		pages, _ := newPages(l.pages, Rewrite{Tests: NewTests(reader{}, "words", l.world)})
+		pages, taken := newPages(l.pages, Rewrite{Tests: NewTests(reader{}, "words", l.world)})
 		tests := NewTests(reader{}, "words", l.world)
 		for _, p := range pages {
 			tests.Add(p.derived, p.Lead)
@@ -174,26 +175,27 @@ func TestTexts(t *testing.T) {
 		var mu sync.Mutex
 		count, bad := map[string]int{}, map[string]int{}
 		try := func(p *page, s text, right bool) {
-			fresh := *p
+			before := p.record
+			defer func() { p.record = before }()
 			reply := map[string]any{"summary": s.summary, "parameters": s.parameters}
 			data, err := json.Marshal(reply)
 			if err != nil {
 				t.Error(err)
 			}
-			fresh.judge(string(data), owners{})
-			if err := fresh.test(t.Context(), tests, nil); err != nil {
+			p.judge(string(data), maps.Clone(taken))
+			if err := p.test(t.Context(), tests, nil); err != nil {
 				t.Error(err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			for _, kind := range []string{s.kind, map[bool]string{true: "right", false: "wrong"}[right]} {
 				count[kind]++
-				if fresh.record.Accepted != right {
+				if p.record.Accepted != right {
 					bad[kind]++
 				}
 			}
-			if fresh.record.Accepted != right {
-				t.Logf("%s %s: %q for %q: %s", p.derived.Name, s.kind, s.summary, p.Lead, fresh.record.Complaint)
+			if p.record.Accepted != right {
+				t.Logf("%s %s: %q for %q: %s", p.derived.Name, s.kind, s.summary, p.Lead, p.record.Complaint)
 			}
 		}
 		err := each(t.Context(), 2, len(pages), func(_ context.Context, i int) error {
