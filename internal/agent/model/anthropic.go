@@ -167,7 +167,7 @@ func decodeAnthropic(body []byte, turn int) (*Reply, error) {
 	reply.Finish = FinishStop
 	if message.Stop != nil {
 		switch *message.Stop {
-		case "end_turn", "stop_sequence":
+		case "end_turn", "stop_sequence", "":
 		case "tool_use":
 			reply.Finish = FinishToolCalls
 		case "max_tokens", "model_context_window_exceeded":

@@ -26,7 +26,7 @@ func patchModule(wasm []byte) ([]byte, error) {
 		return nil, errNotWasm
 	}
 	out := append(make([]byte, 0, len(wasm)+64), wasm[:8]...)
-	rest, exported := wasm[8:], false
+	rest, exported, stack := wasm[8:], false, false
 	for len(rest) > 0 {
 		id := rest[0]
 		size, n := binary.Uvarint(rest[1:])
@@ -42,6 +42,7 @@ func patchModule(wasm []byte) ([]byte, error) {
 			if err := checkGlobals(body); err != nil {
 				return nil, err
 			}
+			stack = true
 		case sectionExport:
 			var err error
 			if body, err = addExport(body); err != nil {
@@ -52,6 +53,9 @@ func patchModule(wasm []byte) ([]byte, error) {
 		out = append(out, id)
 		out = binary.AppendUvarint(out, uint64(len(body)))
 		out = append(out, body...)
+	}
+	if !stack {
+		return nil, errors.New("the module has no global, so its state cannot be copied")
 	}
 	if !exported {
 		return nil, errors.New("the module exports nothing, so it is no program")

@@ -242,7 +242,8 @@ func findCalledSQL(s *sqlSearch) {
 			continue
 		}
 		if text, rest, ok := s.reader.queryIn(object); ok {
-			s.found = append(s.found, passage{Span: literal.Span{Start: m[0], End: m[1]}, statements: asked(text), rest: rest})
+			s.found = append(s.found, passage{Span: literal.Span{Start: m[0], End: m[1]}, statements: asked(text),
+				rest: foreignLanguage(fenceLanguage(s.text, m)) + rest})
 			return
 		}
 	}
