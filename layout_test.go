@@ -91,6 +91,7 @@ var layout = []string{
 	"report/story",
 	"report/brief",
 	"report/comparison",
+	"report/card",
 	"report/gate",
 	"report/plan",
 	"selftest",

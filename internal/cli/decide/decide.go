@@ -29,7 +29,7 @@ type Host struct {
 
 // Commands returns the commands.
 func (h *Host) Commands() []*cobra.Command {
-	return []*cobra.Command{h.compareCommand(), h.gateCommand(), h.planCommand()}
+	return []*cobra.Command{h.cardCommand(), h.compareCommand(), h.gateCommand(), h.planCommand()}
 }
 
 func (h *Host) printf(format string, args ...any) {

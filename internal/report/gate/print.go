@@ -111,7 +111,8 @@ func (v *Verdict) Table() *table.Table {
 // notes say how to read the bounds, and on what the verdict depends.
 func (v *Verdict) notes() []string {
 	notes := []string{fmt.Sprintf("Bounds are one-sided: a rule that is met is blocked with a chance of at most %v over "+
-		"all rules (Holm), a rule that is broken passes with a chance of at most %v. Cluster: %s.", v.Alpha, v.Beta, v.Cluster)}
+		"all rules (Holm), a rule that is broken passes with a chance of at most %v. Cluster: %s.", v.Alpha, v.Beta,
+		v.Cluster)}
 	for i := range v.Results {
 		if r := &v.Results[i]; r.Sensitive {
 			notes = append(notes, fmt.Sprintf("%s: the verdict depends on %s; it would be another if all of them had failed "+
