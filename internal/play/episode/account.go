@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -153,7 +154,7 @@ func (s *Store) Account(ctx context.Context, id string) (*Account, error) {
 	}
 	var text string
 	switch err := s.read.QueryRowContext(ctx, `SELECT json FROM accounts WHERE episode = ?`, id).Scan(&text); {
-	case err == sql.ErrNoRows: //nolint:errorlint // database/sql returns it unwrapped
+	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:
 		return nil, wrapRead(s, err)

@@ -72,19 +72,18 @@ func Weakest(rows []report.Row, n int) []string {
 
 // Probe says what is wrong with an agent that played one clean task; "" if it answered.
 func Probe(rows []report.Row) string {
-	for i := range rows {
-		g := &rows[i].Grade
-		switch {
-		case !g.Valid:
-			return "the agent could not be asked: " + table.Words(g.Invalid) + ": " + table.Clean(g.Message)
-		case g.Outcome == grade.OutcomeCrashed:
-			return "the agent's program failed: " + table.Clean(g.Message)
-		case g.Outcome == grade.OutcomeSilent, g.Outcome == grade.OutcomeUnread, g.Outcome == grade.OutcomeOutOfBudget:
-			return "the agent starts, and does not answer: " + table.Words(g.Outcome)
-		}
-		return ""
+	if len(rows) == 0 {
+		return "no episode was played"
 	}
-	return "no episode was played"
+	switch g := &rows[0].Grade; {
+	case !g.Valid:
+		return "the agent could not be asked: " + table.Words(g.Invalid) + ": " + table.Clean(g.Message)
+	case g.Outcome == grade.OutcomeCrashed:
+		return "the agent's program failed: " + table.Clean(g.Message)
+	case g.Outcome == grade.OutcomeSilent, g.Outcome == grade.OutcomeUnread, g.Outcome == grade.OutcomeOutOfBudget:
+		return "the agent starts, and does not answer: " + table.Words(g.Outcome)
+	}
+	return ""
 }
 
 // Tried is the answer of a first try of an agent: its rates, the causes of its failures, and where it is weakest.
