@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
-	"github.com/seatrial/seatrial/internal/condition/fault/spec"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -670,16 +669,4 @@ func FuzzFaults(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestByName names the fields in a copy of a plan, and leaves the given plan unchanged.
-func TestByName(t *testing.T) {
-	in := seaTask()
-	spelt := spec.ByName(&in.Task.Plans[1], in.Tools)
-	if got := spelt.Calls[1].Arguments["ids"]; got != "$call_1.id$" {
-		t.Errorf("spelt out as %v", got)
-	}
-	if in.Task.Plans[1].Calls[1].Arguments["ids"] != "$call_1$" {
-		t.Error("the plan given is changed")
-	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -32,7 +31,7 @@ func (b *builder) putUnder(
 	}
 	if instances.Rewords(combinations) {
 		for _, text := range s.Schemas { // so that the same wording can be made again
-			text.Titles = titles(b.byName[text.Database].schema)
+			text.Titles = instances.Titles(b.byName[text.Database].schema)
 		}
 	}
 	in := &instances.Input{
@@ -168,23 +167,6 @@ func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
 	}
 	s.Verdicts = verdicts
 	return nil
-}
-
-// titles lists what people call the tables and columns of a schema, in its order.
-func titles(sch *schema.Database) []suite.Title {
-	var list []suite.Title
-	for i := range sch.Tables {
-		t := &sch.Tables[i]
-		if t.Title != "" {
-			list = append(list, suite.Title{Table: t.Name, Title: t.Title})
-		}
-		for j := range t.Columns {
-			if c := &t.Columns[j]; c.Title != "" {
-				list = append(list, suite.Title{Table: t.Name, Column: c.Name, Title: c.Title})
-			}
-		}
-	}
-	return list
 }
 
 // toolmaker makes tools for tasks whose databases have too few.

@@ -14,7 +14,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// mostNotes is how many columns one request is told about.
+// mostNotes bounds the columns that one request explains.
 const mostNotes = 2
 
 // Disambiguate adds to a request what the schema and the SQL know and the request leaves open: which of several columns
@@ -95,8 +95,8 @@ func columnsUsed(q *sqlast.Query) []*sqlast.Ref {
 	return list
 }
 
-// columnNote says which of several columns is meant, "" where there is one alone. Another one counts if it bears the
-// same words, or words of which one is the other's last, and stands in the same table or elsewhere.
+// columnNote says which of several columns is meant, or "" if only one could be. Another column of any table could be
+// meant if it has the same words, or if the last word of one is all of the other.
 func columnNote(t *Task, r *sqlast.Ref) string {
 	column := &r.Source.Table.Columns[r.Column]
 	own := wording.ColumnWords(column)

@@ -22,8 +22,8 @@ type Dropped struct {
 	WholeEvidence string
 	Kept          []Kept
 	Form          string   // how the request said the value
-	Phrase        string   // what it says in the first place of it
-	Reply         string   // what whoever asked answers who asks for the value
+	Phrase        string   // what replaces its first mention
+	Reply         string   // the user's answer to a question for the value
 	Names         []string // by which the value can be asked for
 	Others        []string // names of the other columns of its tables
 
@@ -32,9 +32,9 @@ type Dropped struct {
 }
 
 // Drop leaves a value out of a request (Incomplete Conditions, "Partial Removal of User Utterance"): `from France`
-// becomes `from our country`, and in another request `from the country on my list`. What replaces the value depends on
-// what it is compared with and on the words around it, never on the value. What the evidence says of the value goes with
-// its clause. A reason of the closed list says why it cannot be done.
+// becomes `from our country`, and in another request `from the country on my list`. What replaces the value depends
+// on what it is compared with and on the words around it, never on the value. Clauses of the evidence that say the
+// value are left out too. If the value cannot be left out, Drop returns a reason of the closed list.
 func (v *Value) Drop() (*Dropped, string) {
 	d, made, reason := v.draft()
 	if reason == "" {
@@ -100,8 +100,8 @@ func (v *Value) describe(d *Dropped, named *grammar.Naming, made *draft) {
 	}
 }
 
-// spoken is how a sentence says a value again: as the request did with its signs, but in quotes only where it would not
-// read as a name without them; as the SQL has it where the request inflects it.
+// spoken returns how another sentence says a value: as the request did with its signs, without quotes if it reads as a
+// name, and as the SQL has it if the request inflects it.
 func (v *Value) spoken(p *grammar.Place, form string) string {
 	said := v.saidForm(form)
 	if said != form || p.Quoted && namelike(form) {
@@ -110,8 +110,8 @@ func (v *Value) spoken(p *grammar.Place, form string) string {
 	return p.Text[p.Start:p.End]
 }
 
-// reply says the value to who asks for it: as the request said it, or as the SQL has it where the request said a word
-// that stands for it.
+// reply answers a question for the value: as the request said it, or as the SQL has it if the request used a word for
+// it.
 func (v *Value) reply(n *grammar.Naming, form string) string {
 	form = v.saidForm(form)
 	if n.Noun == "value" {
@@ -120,7 +120,7 @@ func (v *Value) reply(n *grammar.Naming, form string) string {
 	return "The " + n.Noun + " is " + form + "."
 }
 
-// saidForm is the form in which a value is said, or the SQL's value where that is another ending of it.
+// saidForm returns the form in which a value is said, or the SQL's value if the form is an inflection of it.
 func (v *Value) saidForm(form string) string {
 	for _, m := range v.mentions {
 		if m.text < len(v.task.Messages) && m.how == howKin && len([]rune(text(v.Value))) > 1 {
@@ -148,7 +148,7 @@ func (v *Value) withoutClauses(evidence, form string) string {
 var equation = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.]*)["\x60\]]?\s*(?:=|<>|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|[0-9.]+)`)
 
 // encoded reports whether a clause compares the value's column, or another of its table, with something that the
-// request does not compare with: an id that stands for the value, as in publisher.id = 13.
+// request does not compare with: an id in place of the value, as in publisher.id = 13.
 func (v *Value) encoded(clause string) bool {
 	if v.Table == "" {
 		return false
@@ -169,7 +169,7 @@ func (v *Value) encoded(clause string) bool {
 	return false
 }
 
-// clauses splits evidence behind semicolons, line ends and the ends of sentences.
+// clauses splits evidence after semicolons, line ends and the ends of sentences.
 func clauses(s string) []string {
 	var list []string
 	from := 0
@@ -182,9 +182,9 @@ func clauses(s string) []string {
 	return append(list, s[from:])
 }
 
-// remains reports whether a text still gives away a value: in a form that is known, by what the question called it, or
-// by a word of it. Words that the schema has too give away nothing, nor do the words that hold sentences together. Of a
-// number in the messages, only another mention of it counts: numbers stand for many things.
+// remains reports whether a text still reveals a value: by a known form, by what the question called it, or by a word
+// of it. Function words and words of the schema reveal nothing. A number in the messages reveals the value only as
+// another mention of it, because other things have the same number.
 func (v *Value) remains(s, form string, evidence bool) bool {
 	if s == "" {
 		return false
@@ -223,7 +223,7 @@ func related(a, b string) bool {
 	return len(x) >= 4 && x == y || english.Peopled(a, b)
 }
 
-// tells reports whether a word of a value gives some of it away.
+// tells reports whether a word of a value reveals some of it.
 func tells(w string) bool {
 	if english.FunctionWords[w] || strings.IndexFunc(w, unicode.IsLetter) < 0 {
 		return false

@@ -50,7 +50,7 @@ func (o *opening) listed() bool {
 		strings.HasSuffix(o.before, " or ")
 }
 
-// ours are nouns of which a person has one or several.
+// ours are nouns for things that a person may have.
 var ours = english.Set("region", "country", "city", "town", "state", "county", "district", "department", "company",
 	"team", "club", "school", "college", "university", "airport", "shop", "store", "project", "course", "group",
 	"league", "airline", "branch", "museum", "garden", "ship", "station", "hotel", "customer", "student", "player",
@@ -215,7 +215,7 @@ func tailed(noun string, tails []string, draw *rand.Rand) phrase {
 	return phrase{"the " + noun, strings.Replace(tails[draw.IntN(len(tails))], "%o", origin, 1), noun != grammar.NounOne}
 }
 
-// inPlace words the noun where it stands.
+// inPlace words the noun without moving it.
 func (o *opening) inPlace(d *draft, s string, draw *rand.Rand) pair {
 	p := o.choose(draw.IntN(4) > 0, draw)
 	if o.ends() && draw.IntN(2) == 0 {

@@ -13,9 +13,9 @@ import (
 // LeastUnlike is how much a paraphrase has to differ from the request, by [Unlike].
 const LeastUnlike = 0.5
 
-// Paraphrase says a request in other words, which it takes from the SQL behind it: what is looked at, what of it is
-// kept, what is to be reported and in which order. Values stand as the request says them. A request that says a value
-// of the SQL in no form that is known has none: its paraphrase would say more than it does.
+// Paraphrase rewords a request from its SQL: which rows it reads, which of them it keeps, what it reports and in which
+// order. Values keep the form in which the request says them. It refuses a request that says a value of the SQL in no
+// known form, because the paraphrase would say more than the request.
 func Paraphrase(t *Task, seed uint64) (*Rewording, string) {
 	at := t.question()
 	values := Values(t)
@@ -86,7 +86,7 @@ func (t *Task) settles(message int, text string) bool {
 			unsaid.OrderSaid(text) && !unsaid.OrderSaid(own)
 }
 
-// implied reports whether nobody would say a value: a row of its own, more than none.
+// implied reports whether requests leave a value unsaid: more than 0 rows, 1 row.
 func implied(v *Value) bool { return v.numeric && (v.number == 0 || v.number == 1) && v.Column == "" }
 
 // spokenValues says literals as the request does.

@@ -35,7 +35,7 @@ text states, each as the text writes it.
 
 %s`
 
-// Reading asks a reader what a text means. The reader is not told which request it should mean.
+// Reading asks a reader what a text means, without the request that it should mean.
 type Reading struct {
 	Prompt string
 	right  int // the number of the request
@@ -191,7 +191,7 @@ func withoutLastClause(s string) string {
 	return ""
 }
 
-// withOtherValue changes the first number, "" if there is none.
+// withOtherValue changes the first number, or returns "".
 func withOtherValue(s string) string {
 	for _, n := range english.Amounts(s) {
 		if n.Digits && len(n.Readings) > 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// Rephrase says the last turn of a request in other words by rules over English alone, for tasks behind which there is
-// no SQL (Robustness of Agentic Function Calling §2.1): sentences open otherwise, what is said of the thing that is
-// asked for goes to the front, and verbs give way to others that mean the same. Values, quoted text, numbers and dates
-// stand as they are. A request for which the rules do not suffice is refused: see [LeastUnlike].
+// Rephrase rewords the last turn of a request without SQL, by rules over English alone (Robustness of Agentic Function
+// Calling §2.1): it changes how sentences begin, moves what describes the wanted thing to the front, and replaces verbs
+// by synonyms. Values, quoted text, numbers and dates stay as they are. It refuses a request that it cannot change
+// enough: see [LeastUnlike].
 func Rephrase(t *Task, seed uint64) (*Rewording, string) {
 	at := t.question()
 	if at < 0 {
@@ -47,7 +47,7 @@ type clause struct {
 	guarded []span
 }
 
-// sentences parts a text behind the signs that end sentences, never inside what is guarded.
+// sentences splits a text after the signs that end sentences, never inside what is guarded.
 func sentences(s string, guarded []span) []clause {
 	var list []clause
 	from := 0
@@ -108,7 +108,7 @@ var openings = []struct {
 // fronted are words with which that begins which can go to the front of a sentence.
 var fronted = regexp.MustCompile(`,? (?:with|given|using|for|if|when|where|considering|assuming|within|during|starting|based on) `)
 
-// exchanges are words that mean the same where they stand outside of values.
+// exchanges are words that mean the same outside of values.
 var exchanges = map[string]string{
 	"calculate": "work out", "compute": "work out", "determine": "establish", "find": "look up", "using": "by means of",
 	"information": "details", "assist": "help", "obtain": "get", "approximately": "roughly", "display": "show",

@@ -1,7 +1,7 @@
 // Package request changes what is asked, and nothing else: it writes a request with slips of the keyboard, in other
 // words, with what the schema knows added, or with one of its values left out. Everything is a pure function of the
-// request, the SQL behind it and the schema's words. It must never know databases, agents or environments: whoever has
-// a database says which other values there are, and proves what came of it.
+// request, its SQL and the schema's words. It must never know databases, agents or environments: its callers list other
+// values from a database, and prove the changed requests there.
 package request
 
 import (
@@ -60,7 +60,7 @@ type Task struct {
 	Answer   []task.Row     // of the query, if it is known
 
 	known   *grammar.Vocabulary
-	spoken  []*Value        // where there is no query
+	spoken  []*Value        // the values, if there is no query
 	used    map[string]bool // words of messages and documentation
 	guarded map[string]bool // words without case and diacritics that slips keep away from
 }
@@ -73,7 +73,7 @@ func (t *Task) scope() string {
 	return t.Query.Schema.Name
 }
 
-// question returns the index of the last message of the user, -1 where there is none.
+// question returns the index of the user's last message, or -1.
 func (t *Task) question() int {
 	for i := len(t.Messages) - 1; i >= 0; i-- {
 		if t.Messages[i].Role == "user" {
@@ -83,7 +83,7 @@ func (t *Task) question() int {
 	return -1
 }
 
-// Question is the last message of the user, "" if there is none.
+// Question returns the user's last message, or "".
 func (t *Task) Question() string {
 	if at := t.question(); at >= 0 {
 		return t.Messages[at].Content
@@ -102,7 +102,7 @@ func (t *Task) with(texts []string) *Task {
 	return &changed
 }
 
-// texts lists what an agent reads: the messages, and behind them the evidence.
+// texts lists what an agent reads: the messages, then the evidence.
 func (t *Task) texts() []string {
 	list := make([]string, 0, len(t.Messages)+1)
 	for _, m := range t.Messages {

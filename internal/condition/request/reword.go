@@ -122,7 +122,7 @@ func (r *Rewording) holds() bool {
 	return true
 }
 
-// stands reports whether a form stands in a text with no letter or digit at its ends.
+// stands reports whether a text contains a form with no letter or digit at its ends.
 func stands(s, form string) bool {
 	for from := 0; form != ""; {
 		at := strings.Index(s[from:], form)

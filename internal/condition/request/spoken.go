@@ -123,8 +123,8 @@ func (t *Task) guardListed(s *task.Schema) {
 	}
 }
 
-// labelled lists what may be a value that nobody names: the word behind one that says what something is, and all of a
-// turn of a few words, which answers a question.
+// labelled lists what may be a value without a name: the word after one that says what something is, and all of a turn
+// of a few words, which answers a question.
 func labelled(s string) []span {
 	all := english.Words(s)
 	if len(all) <= 3 {
@@ -190,7 +190,7 @@ func (v *Value) argumentNaming() grammar.Naming {
 	return n
 }
 
-// Stated reports whether the request gives a value, or another that is as right, in a form that is known.
+// Stated reports whether the request says a value, or another that is as right, in a known form.
 func (v *Value) Stated() bool {
 	if v.said() {
 		return true
@@ -221,10 +221,10 @@ func (v *Value) spokenOf(noun string) bool {
 	return true
 }
 
-// resultMark stands in the messages that tell of calls that were made before.
+// resultMark is part of the messages that report earlier calls.
 const resultMark = " was called with "
 
-// Missing leaves a value out of a request to tools that cannot be run, in whichever turn of the user it stands
+// Missing leaves a value out of a request to tools that cannot be run, from any turn of the user
 // (Incomplete Conditions, "Partial Removal of User Utterance", and its exclusion rules in the supplementary material).
 // Other forms of the value that are as right may not remain either.
 func (v *Value) Missing() (*Dropped, string) {
@@ -276,8 +276,8 @@ func (v *Value) missing() (*Dropped, *draft, string) {
 	return d, made, ""
 }
 
-// clumsiness is what rules leave behind where they do not suffice: a noun, a number or a part of a word right before
-// what stands for a value, or a noun in the singular behind a number.
+// clumsiness matches what rules that do not suffice leave: a noun, a number or a part of a word right before the
+// phrase that replaces a value, or a noun in the singular after a number.
 var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|` +
 	`\b(?:an?|top|first|last|next|past|previous|coming) a certain|\b1 a certain`)
 
@@ -311,8 +311,8 @@ func clumsy(t *Task, made *draft) bool {
 
 var askingVerbs = regexp.MustCompile("^" + imperatives + "$")
 
-// Gone says of a request without a value what of it remains, or what else is wrong with it, as a reason; "" for
-// nothing.
+// Gone returns the reason why a request without a value is refused: the value remains in it, or it asks nothing. ""
+// means that nothing is wrong.
 func (v *Value) Gone(d *Dropped) string {
 	last := len(d.Messages) - 1
 	if last < 0 || d.Messages[last].Role != "user" || strings.TrimSpace(d.Messages[last].Content) == "" {
@@ -375,8 +375,8 @@ func abbreviated(s, form string) bool {
 	})
 }
 
-// shortFor reports whether the letters of a code, each run of one letter once, stand in a name in their order, from its
-// first.
+// shortFor reports whether a name begins with a code's first letter and contains the others in their order. A repeated
+// letter counts once.
 func shortFor(code, name string) bool {
 	at, before := 0, byte(0)
 	for i := 0; i < len(code); i++ {
@@ -392,8 +392,8 @@ func shortFor(code, name string) bool {
 	return true
 }
 
-// underName replaces a value that is all that a turn says, or that a clause says under its name (my username is …); nil
-// where neither is so.
+// underName replaces a value that is all that a turn says, or that a clause says under its name (my username is …);
+// nil where neither is so.
 func (v *Value) underName() (*Dropped, *draft) {
 	t := v.task
 	var said []mention
@@ -426,7 +426,7 @@ func (v *Value) underName() (*Dropped, *draft) {
 	return d, made
 }
 
-// bareWords may stand beside a value that is all that a turn says.
+// bareWords may surround a value that is all that a turn says.
 var bareWords = english.Set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please",
 	"thanks", "thank", "you", "just", "that", "would", "be", "to", "in", "on", "at", "for", "i", "m", "am", "want",
 	"like", "need")

@@ -9,9 +9,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// SpokenParaphrase returns the page on which a writer says the last turn of a request to tools that cannot be run in
-// other words. Beside what [WrittenParaphrase] wants, everything has to stay that may be a value: what stands in
-// quotes, numbers, dates, addresses, names. It is nil where a value of the right call is said in no form that is known.
+// SpokenParaphrase returns the page on which a writer rewords the last turn of a request to tools that cannot be run.
+// It demands what [WrittenParaphrase] does, and that everything stays that may be a value: quotations, numbers, dates,
+// addresses and names. It is nil if the request says a value of the right call in no known form.
 func SpokenParaphrase(t *Task) *Page {
 	p := WrittenParaphrase(t)
 	if p == nil {
@@ -67,7 +67,7 @@ func (d *Dropped) WrittenMissing(v *Value) *Page {
 	})
 }
 
-// nearInstructions stand before a request to which one like it is wanted.
+// nearInstructions precede a request, of which they ask for a similar one.
 const nearInstructions = `Below is what a user asked an assistant who calls tools, and the tool that serves it. Write another request that
 somebody could make in the same software: about a need much like it, and yet one that the tool cannot serve and whose own
 tool could not serve this one. It should need one or two parameters of other kinds. The same request with other values is
@@ -101,7 +101,7 @@ func NearRequest(own, tool string, number int) *Page {
 	}
 }
 
-// specificationInstructions stand before a request that needs a tool.
+// specificationInstructions precede a request that needs a tool.
 const specificationInstructions = `Write the specification of a tool that serves the request below, in the style of the example: how names are written, how
 long descriptions are, how much they tell. Reply with one JSON object on one line and nothing else, with the fields name,
 description and parameters; parameters is a JSON Schema of type object with properties, each with a type (string, integer,

@@ -31,12 +31,12 @@ const (
 	levelShout = 5 // words in capitals
 )
 
-// Surface writes a request as somebody does who types in haste, without changing what it means (Robustness of Agentic
-// Function Calling, on meaning-preserving changes). Words outside of values bear slips: letters exchanged, doubled or
-// left out, the key beside the right one. Values keep their letters, but for forms that are read back to the same
-// value: see [Value.Reads]. Words on which the meaning hangs (not, before, most, …) stay as they are, and so does what
-// stands in quotes, in digits or in capitals. What a strength does, every higher one does too; strength 0 does nothing.
-// Others returns the other values of a value's column.
+// Surface writes a request as a person in haste would type it, without changing its meaning (Robustness of Agentic
+// Function Calling, on meaning-preserving changes). Words outside of values get slips: letters exchanged, doubled or
+// left out, or a neighbouring key. Values keep their letters, except for forms that [Value.Reads] reads back to the
+// same value. Words that decide the meaning (not, before, most, …), quoted text, digits and words in capitals stay as
+// they are. Each strength includes the weaker ones; strength 0 does nothing. Others returns the other values of a
+// value's column.
 func Surface(t *Task, strength int, seed uint64, others func(*Value) []task.Value) (*Rewording, string) {
 	values := Values(t)
 	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(values)}
@@ -60,7 +60,7 @@ func Surface(t *Task, strength int, seed uint64, others func(*Value) []task.Valu
 	return r, ""
 }
 
-// keep notes the form in which a value stands.
+// keep records the form in which the text says a value.
 func (r *Rewording) keep(e surfaceEdit) {
 	for i := range r.Kept {
 		if text(r.Kept[i].Value) == text(e.value.Value) {
@@ -69,11 +69,11 @@ func (r *Rewording) keep(e surfaceEdit) {
 	}
 }
 
-// surfaceEdit is an edit, and of which strength it is the first.
+// surfaceEdit is an edit, and the lowest strength that makes it.
 type surfaceEdit struct {
 	grammar.Edit
 	level int
-	value *Value // in whose place it stands, nil outside of values
+	value *Value // that it replaces, or nil
 	rule  string
 }
 
@@ -115,13 +115,13 @@ func surfaceEdits(
 		}
 	}
 	all := english.Words(s)
-	// All are drawn whatever the strength, and those of which a higher strength has more come last, so that what one
-	// strength does the next does too.
+	// Every strength draws all edits, and higher ones take more from the end of the list, so each strength includes the
+	// weaker ones.
 	slips := slipEdits(t, all, guarded, draw)
 	for _, e := range endEdits(s, all, guarded, draw) {
 		add(e)
 	}
-	if t.Query != nil { // calls that are compared with written answers need values as they stand
+	if t.Query != nil { // calls that are compared with written answers need unchanged values
 		for _, e := range formEdits(message, s, values, draw, others) {
 			add(e)
 		}
@@ -139,7 +139,7 @@ func surfaceEdits(
 // span is a part of a text.
 type span struct{ start, end int }
 
-// protected lists the parts of a text that slips keep away from: values, and what stands in quotes.
+// protected lists the parts of a text without slips: values and quotations.
 func protected(t *Task, s string, message int, values []*Value) []span {
 	var list []span
 	for _, v := range values {
@@ -175,7 +175,7 @@ func guards(list []span, start, end int) bool {
 	return slices.ContainsFunc(list, func(g span) bool { return start < g.end && g.start < end })
 }
 
-// keyRows are the letters as they lie on a keyboard.
+// keyRows are the rows of letters on a keyboard.
 const keyRows = "qwertyuiop asdfghjkl zxcvbnm"
 
 // slipEdits lists one slip for each word that can bear one, in a seeded order.
@@ -208,8 +208,8 @@ func slipEdits(t *Task, all []english.Word, guarded []span, draw *rand.Rand) []s
 	return list
 }
 
-// followers lists, for each letter, those that follow it in English words (in two different ones at least of those that
-// the questions of Spider, BIRD and the bundled corpus hold three times).
+// followers lists, for each letter, those that follow it in English words (in two different ones at least of those
+// that the questions of Spider, BIRD and the bundled corpus hold three times).
 var followers = [26]string{
 	"bcdfgijklmnprstuvwxy", "abeilmorsu", "acehiklorstuy", "adegilmoqrsuvy", "abcdefghiklmnopqrstuvwxy", "aefilortuy",
 	"aeghilnorstuy",
@@ -220,8 +220,8 @@ var followers = [26]string{
 	"deilmops", "aey",
 }
 
-// pronounced reports whether a word could be an English one, by which letters follow each other. A slip that is one may
-// be taken for what it says: the shops' names for the ships' names.
+// pronounced reports whether a word could be an English one, by which letters follow each other. A slip that is one
+// may be taken for what it says: the shops' names for the ships' names.
 func pronounced(s string) bool {
 	s = strings.ToLower(s)
 	for i := 0; i+1 < len(s); i++ {
@@ -298,7 +298,7 @@ func formEdits(message int, s string, values []*Value, draw *rand.Rand,
 			}
 		}
 		for _, m := range v.mentions {
-			// A value that stands in several places, or not as the SQL has it, stays as it is said.
+			// A value with several mentions, or one not said as in the SQL, stays as it is.
 			if m.text != message || once > 1 || m.how != howExact || v.unclear || quotedAt(s, m.start, m.end) {
 				continue
 			}
@@ -315,7 +315,7 @@ func formEdits(message int, s string, values []*Value, draw *rand.Rand,
 	return list
 }
 
-// quotedAt reports whether a part of a text stands in quotes.
+// quotedAt reports whether a part of a text is in quotes.
 func quotedAt(s string, start, end int) bool {
 	before, _ := grammar.LastRune(s[:start])
 	after, _ := grammar.FirstRune(s[end:])

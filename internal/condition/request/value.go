@@ -17,7 +17,7 @@ import (
 // Value is a value of the request: what the SQL compares with one expression, in all its places.
 type Value struct {
 	parameter.Given
-	Argument string // of the plan's tool, "" where it cannot be told
+	Argument string // of the plan's tool, or "" if it is unknown
 	task     *Task
 	places   []parameter.Given // of the SQL, in their order
 	index    int               // of the first among the givens of the query
@@ -31,15 +31,15 @@ type Value struct {
 	part     bool         // it is an element of a list, or a field
 }
 
-// mention is where a text gives a value, and how.
+// mention is where a text says a value, and how.
 type mention struct {
 	text       int // of Task.texts
 	start, end int
 	how        int
-	shift      int64 // what the text gives less the value: at least 3 is > 2
+	shift      int64 // the number in the text minus the value: at least 3 is > 2
 }
 
-// Ways in which texts give values, the surest first.
+// Ways in which texts say values, the surest first.
 const (
 	howExact = iota
 	howFolded
@@ -81,8 +81,7 @@ func Values(t *Task) []*Value {
 	return list
 }
 
-// follows reports whether a mention stands right behind that of another value: Angela Sanders, of a first and a last
-// name.
+// follows reports whether a mention follows that of another value at once: the first and last name Angela Sanders.
 func (v *Value) follows(m mention) bool {
 	s := v.task.texts()[m.text]
 	return slices.ContainsFunc(v.all, func(o *Value) bool {
@@ -135,8 +134,8 @@ func comparisons(q *sqlast.Query) map[ast.Expr]ast.Operator {
 	return found
 }
 
-// locate finds where the request gives its values. A value is given in the surest way that the messages know; where two
-// are given by the same words, neither can be told from the other.
+// locate finds where the request says its values. Only mentions in the surest way that occurs count. Two values that
+// the same words say are unclear.
 func locate(t *Task, list []*Value) {
 	texts := t.texts()
 	for _, v := range list {
@@ -191,12 +190,12 @@ func locate(t *Task, list []*Value) {
 	}
 }
 
-// said reports whether the messages give a value.
+// said reports whether the messages say a value.
 func (v *Value) said() bool {
 	return slices.ContainsFunc(v.mentions, func(m mention) bool { return m.text < len(v.task.Messages) })
 }
 
-// find lists where a text gives a value, in every way.
+// find lists where a text says a value, in every way.
 func (v *Value) find(s string) []mention {
 	var list []mention
 	add := func(start, end, how int) { list = append(list, mention{start: start, end: end, how: how}) }
@@ -290,7 +289,7 @@ func twoDigits(n int) string {
 	return text(int64(n))
 }
 
-// kin are words that stand for each other in questions: a country and its people, codes and what they are short for.
+// kin lists words that questions use for each other: a country and its people, codes and what they abbreviate.
 var kin = [][]string{
 	{"france", "french"}, {"germany", "german"}, {"italy", "italian"}, {"spain", "spanish"}, {"ireland", "irish"},
 	{"netherlands", "dutch"}, {"belgium", "belgian"}, {"sweden", "swedish"}, {"norway", "norwegian"},
@@ -313,14 +312,14 @@ var kin = [][]string{
 	{"l", "left", "left handed", "left-handed"}, {"r", "right", "right handed", "right-handed"},
 }
 
-// kinOf lists what stands for a value, in small letters.
+// kinOf lists the words that questions use for a value, in small letters.
 func kinOf(value string) []string {
 	value = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(value)), "the ")
 	var list []string
 	for _, group := range kin {
 		if slices.Contains(group, value) {
 			for _, other := range group {
-				// A code of one letter stands in no question by itself.
+				// No question has a code of one letter by itself.
 				if other != value && len(other) > 1 && other != "us" {
 					list = append(list, other)
 				}
@@ -344,7 +343,7 @@ func (v *Value) dateFormat() string {
 	return ""
 }
 
-// orNil returns an expression that can be asked for its type where there is none.
+// orNil returns e, or a typed nil if e is nil, so that a type switch can read it.
 func orNil(e ast.Expr) ast.Expr {
 	if e == nil {
 		return &ast.Literal{}

@@ -16,11 +16,11 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// longestText is the longest text, in bytes, that stands in a request in place of a value.
+// longestText is the length, in bytes, of the longest text that replaces a value in a request.
 const longestText = 60
 
-// Others says where other values for a place of the request come from: Statement lists the different ones in the
-// database, "" where it has none; Values are some that need no database.
+// Others says where other values for a place of the request come from: Statement, if not "", lists the distinct ones in
+// the database; Values are some that need no database.
 type Others struct {
 	Statement string
 	Values    []task.Value
@@ -115,8 +115,8 @@ func (v *Value) around() []task.Value {
 	return list
 }
 
-// Fits reports whether a value can stand in the request in place of this one: it is of the same type, can be said in a
-// sentence, and is not there already.
+// Fits reports whether another value can replace this one in the request: it has the same type, a sentence can say it,
+// and the request does not contain it.
 func (v *Value) Fits(other task.Value) bool {
 	s := text(other)
 	own := text(v.Value)
@@ -159,9 +159,9 @@ func (v *Value) Fits(other task.Value) bool {
 	return true
 }
 
-// With returns the request that asks for another value in the place of this one, complete: the value stands in its SQL,
-// and wherever the messages say it. The clauses of the evidence that explain it are left out, as they explain this one.
-// The error is Seatrial's own: the SQL with the other value cannot be read.
+// With returns the complete request about another value: it replaces this one in the SQL and wherever the messages say
+// it. Clauses of the evidence that explain this one are left out. An error is Seatrial's own: the SQL with the other
+// value cannot be read.
 func (v *Value) With(other task.Value) (*Task, error) {
 	t := v.task
 	texts := t.texts()
@@ -202,7 +202,7 @@ func said(v task.Value, shift int64) string {
 	return text(v)
 }
 
-// fitting writes what stands before a value with the article that fits it.
+// fitting writes the words before a value, with the article that fits the value.
 func fitting(before, value string) string {
 	trimmed := strings.TrimRight(before, " ")
 	if list := english.Words(trimmed); len(list) > 0 && list[len(list)-1].End == len(trimmed) &&
@@ -228,7 +228,7 @@ func (v *Value) sql(other task.Value) string {
 	return b.String()
 }
 
-// literal writes a value as the literal in whose place it stands is written: as text or number, with its wildcards.
+// literal writes a value like the literal that it replaces: as text or number, with its wildcards.
 func (v *Value) literal(node ast.Expr, other task.Value) string {
 	was, _ := v.task.Query.Literal(node)
 	pattern, isText := was.(string)
@@ -245,7 +245,7 @@ func (v *Value) literal(node ast.Expr, other task.Value) string {
 	return string(task.AppendValue(nil, other))
 }
 
-// In returns the value that stands in another request of the same form where this one stands, nil where there is none.
+// In returns the value at the same place of another request of the same form, or nil.
 func (v *Value) In(t *Task) *Value {
 	for _, w := range Values(t) {
 		if w.index == v.index {
@@ -255,8 +255,8 @@ func (v *Value) In(t *Task) *Value {
 	return nil
 }
 
-// Like returns what of values can stand where this one stands: of texts their words, as long as the part of a text that
-// this one is; of times their days, where this is a day; of measures whole numbers, where this is one.
+// Like turns values into ones that can replace this one: texts into their words if this is a part of a text, times into
+// days if this is a day, and measures into whole numbers if this is one.
 func (v *Value) Like(values []task.Value) []task.Value {
 	if v.Role == task.RoleLike {
 		return v.words(values)
@@ -284,7 +284,7 @@ func (v *Value) Like(values []task.Value) []task.Value {
 	return list
 }
 
-// words lists the words of texts that can stand where this part of a text stands, each once, in their order.
+// words lists the words of texts that can replace this part of a text, each once, in their order.
 func (v *Value) words(values []task.Value) []task.Value {
 	var list []task.Value
 	seen := map[string]bool{}

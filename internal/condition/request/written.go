@@ -35,7 +35,7 @@ func ReadWritten(line []byte) (w Written, ofRequest bool, err error) {
 		Condition string `json:"condition"`
 	}
 	if err := json.Unmarshal(line, &about); err != nil || about.Condition == "" {
-		return Written{}, false, nil // whoever else reads the line says what is wrong with it
+		return Written{}, false, nil // the reader of the whole line says what is wrong with it
 	}
 	if err := task.DecodeStrict(line, &w); err != nil {
 		return Written{}, true, err
@@ -46,7 +46,8 @@ func ReadWritten(line []byte) (w Written, ofRequest bool, err error) {
 	return w, true, nil
 }
 
-// LeastWritten is how much what a writer wrote has to differ from the request that it says in other words, by [Unlike].
+// LeastWritten is how much what a writer wrote has to differ from the request that it says in other words, by
+// [Unlike].
 const LeastWritten = 0.2
 
 // Complaints about a text. None quotes it, and none depends on a value that was left out.
@@ -103,16 +104,15 @@ func (p *Page) Complaint(text string) string {
 	return p.strays(text)
 }
 
-// paraphraseInstructions stand before a request.
+// paraphraseInstructions precede a request.
 const paraphraseInstructions = `Say the request below in other words, as another person would ask for exactly the same thing: the same facts, the same
 conditions and comparisons, the same order and number of results. Add nothing and leave nothing out. Reply with the new
 wording alone, in one paragraph, without quotation marks around it.
 `
 
-// WrittenParaphrase returns the page on which a writer says a request in other words. A text is taken only if every
-// value of the request stands in it as it did, it differs enough, and it holds no number, quotation, name or negation
-// that the request lacks. It is nil for requests that rules could not vouch for either: those that say a value in no
-// form that is known.
+// WrittenParaphrase returns the page on which a writer rewords a request. A text is accepted only if it says every
+// value as the request does, differs enough from it, and adds no number, quotation, name or negation. The page is nil
+// for requests that say a value in no known form, because nothing could check their texts.
 func WrittenParaphrase(t *Task) *Page {
 	at := t.question()
 	values := Values(t)
@@ -178,10 +178,9 @@ type Told struct {
 	Form  string
 }
 
-// WrittenDrop returns the page on which a writer words a request that lacks a value. The writer is told nothing that
-// depends on the value, and its text is judged by all of the values alike that the request could be about, so that what
-// is taken is the same for each of them. None of them may stand in it, nor a part or a synonym of one, nor a value of
-// the column.
+// WrittenDrop returns the page on which a writer words a request that lacks a value. The page does not depend on the
+// value, and the text is checked against all values that the request could be about, so each of them accepts the same
+// texts. A text must not contain any of these values, a part or synonym of one, or a value of the column.
 func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
 	at := t.question()
 	if at < 0 {
@@ -202,8 +201,8 @@ func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
 }
 
 // written returns the page of a message without a value. A text has to say the phrase that leaves it open once, and
-// every other value, and may add nothing; tells says what else is wrong with it. The key depends on the forms. It is nil
-// where the message does not say the phrase.
+// every other value, and may add nothing; tells says what else is wrong with it. The key depends on the forms. It is
+// nil where the message does not say the phrase.
 func (d *Dropped) written(t *Task, at int, forms []string, tells func(said string) string) *Page {
 	own := d.Messages[at].Content
 	if _, _, once := d.place(own); !once {
@@ -285,7 +284,7 @@ func invents(t *Task, own, text string) string {
 	return ""
 }
 
-// quotations lists what stands in double quotes.
+// quotations lists the parts in double quotes.
 func quotations(s string) []string {
 	var list []string
 	s = strings.NewReplacer("“", `"`, "”", `"`, "«", `"`, "»", `"`).Replace(s)

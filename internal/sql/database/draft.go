@@ -28,12 +28,12 @@ type draft struct {
 
 // grow makes a row around fixed values, and all the rows that it refers to, so that every key is valid. It returns the
 // row's place; ok is false where none was found, and then nothing was added.
-func (g *grower) grow(i int, fixed map[int]task.Value) (at int, ok bool) {
+func (g *generator) grow(i int, fixed map[int]task.Value) (at int, ok bool) {
 	g.steps = maxDrafts
 	return g.make(i, fixed, nil)
 }
 
-func (g *grower) make(i int, fixed map[int]task.Value, notNull []int) (at int, ok bool) {
+func (g *generator) make(i int, fixed map[int]task.Value, notNull []int) (at int, ok bool) {
 	if len(g.drafts) >= maxChain {
 		return 0, false
 	}
@@ -56,7 +56,7 @@ func (g *grower) make(i int, fixed map[int]task.Value, notNull []int) (at int, o
 	return 0, false
 }
 
-func (g *grower) draft(i int, fixed map[int]task.Value, notNull []int) *draft {
+func (g *generator) draft(i int, fixed map[int]task.Value, notNull []int) *draft {
 	n := len(g.layouts[i].table.Columns)
 	d := &draft{table: i, row: make(task.Row, n), set: make([]bool, n), notNull: make([]bool, n)}
 	for j, v := range fixed {
@@ -69,7 +69,7 @@ func (g *grower) draft(i int, fixed map[int]task.Value, notNull []int) *draft {
 }
 
 // add appends a complete draft to its table.
-func (g *grower) add(d *draft) int {
+func (g *generator) add(d *draft) int {
 	i := d.table
 	at := len(g.rows[i])
 	g.rows[i] = append(g.rows[i], d.row)
@@ -84,7 +84,7 @@ func (g *grower) add(d *draft) int {
 }
 
 // remove takes back what was added since there were so many rows.
-func (g *grower) remove(before int) {
+func (g *generator) remove(before int) {
 	for len(g.added) > before {
 		i := g.added[len(g.added)-1]
 		g.added = g.added[:len(g.added)-1]
@@ -97,7 +97,7 @@ func (g *grower) remove(before int) {
 }
 
 // release returns the n-th key of a row free, unless another row has taken it by now.
-func (g *grower) release(i, at, n int) {
+func (g *generator) release(i, at, n int) {
 	text, complete := keyText(&g.layouts[i], n, g.rows[i][at])
 	if holder, taken := g.taken[i][n][text]; complete && taken && holder == at {
 		delete(g.taken[i][n], text)
@@ -130,7 +130,7 @@ func same(a, b task.Value, collation string) bool {
 }
 
 // complete fills a draft so that every key is valid.
-func (g *grower) complete(d *draft, newParents bool) bool {
+func (g *generator) complete(d *draft, newParents bool) bool {
 	l := &g.layouts[d.table]
 	for n := range l.references {
 		if !g.refer(d, &l.references[n], newParents) {
@@ -165,7 +165,7 @@ func (g *grower) complete(d *draft, newParents bool) bool {
 }
 
 // collision returns the first key that a row of the table has already, or -1.
-func (g *grower) collision(d *draft) int {
+func (g *generator) collision(d *draft) int {
 	l := &g.layouts[d.table]
 	for n := range l.keys {
 		if text, complete := keyText(l, n, d.row); complete {
@@ -178,7 +178,7 @@ func (g *grower) collision(d *draft) int {
 }
 
 // refer makes one foreign key of a draft valid.
-func (g *grower) refer(d *draft, k *reference, newParents bool) bool {
+func (g *generator) refer(d *draft, k *reference, newParents bool) bool {
 	target := &g.layouts[k.target]
 	given := map[int]task.Value{} // by column of the target
 	var free []int                // indices into the key's columns
@@ -206,7 +206,7 @@ func (g *grower) refer(d *draft, k *reference, newParents bool) bool {
 }
 
 // leaveOut sets a free column of a foreign key to NULL; it fails where none may be.
-func (g *grower) leaveOut(d *draft, k *reference, free []int) bool {
+func (g *generator) leaveOut(d *draft, k *reference, free []int) bool {
 	done := false
 	for _, n := range free {
 		j := k.columns[n]
@@ -218,7 +218,7 @@ func (g *grower) leaveOut(d *draft, k *reference, free []int) bool {
 }
 
 // copyKey returns a draft the key of its parent; it fails where a column already has another value.
-func (g *grower) copyKey(d *draft, k *reference, parent task.Row) bool {
+func (g *generator) copyKey(d *draft, k *reference, parent task.Row) bool {
 	t, target := g.layouts[d.table].table, g.layouts[k.target].table
 	for n, j := range k.columns {
 		to := k.targetColumns[n]
@@ -240,7 +240,7 @@ func (g *grower) copyKey(d *draft, k *reference, parent task.Row) bool {
 }
 
 // parent finds a row of the target that has the given values, or makes one; nil where keys allow none.
-func (g *grower) parent(k *reference, given map[int]task.Value, isNew bool) task.Row {
+func (g *generator) parent(k *reference, given map[int]task.Value, isNew bool) task.Row {
 	if !isNew || g.draw.IntN(3) == 0 {
 		if candidates := g.candidates(k, given); len(candidates) > 0 {
 			// Skewed, so that some parents have many children and some none.
@@ -261,7 +261,7 @@ func (g *grower) parent(k *reference, given map[int]task.Value, isNew bool) task
 }
 
 // candidates lists the rows of the target that have the given values and no NULL in the key.
-func (g *grower) candidates(k *reference, given map[int]task.Value) []task.Row {
+func (g *generator) candidates(k *reference, given map[int]task.Value) []task.Row {
 	columns := g.layouts[k.target].table.Columns
 	var list []task.Row
 rows:
@@ -281,7 +281,7 @@ rows:
 }
 
 // adopt makes a draft the parent: it gets the given values, and fresh ones in the rest of the key.
-func (g *grower) adopt(p *draft, k *reference, given map[int]task.Value) bool {
+func (g *generator) adopt(p *draft, k *reference, given map[int]task.Value) bool {
 	l := &g.layouts[p.table]
 	for _, to := range k.targetColumns {
 		v, known := given[to]
@@ -303,7 +303,7 @@ func (g *grower) adopt(p *draft, k *reference, given map[int]task.Value) bool {
 }
 
 // valueFor draws a value for a free column.
-func (g *grower) valueFor(d *draft, j int) task.Value {
+func (g *generator) valueFor(d *draft, j int) task.Value {
 	if g.values != nil {
 		null := g.layouts[d.table].nullable[j] && !d.notNull[j]
 		if v := g.values.Draw(d.table, j, null); v != nil || null {
@@ -317,7 +317,7 @@ func (g *grower) valueFor(d *draft, j int) task.Value {
 	return g.notNull(d.table, j)
 }
 
-func (g *grower) notNull(i, j int) task.Value {
+func (g *generator) notNull(i, j int) task.Value {
 	if g.char.domain > 0 && !g.layouts[i].inKey[j] {
 		if g.domain[i][j] == nil {
 			for range g.char.domain {
@@ -331,7 +331,7 @@ func (g *grower) notNull(i, j int) task.Value {
 
 // pooled draws from a column's pool: what is planted, what nearly is, what is published, or something small, so that
 // ties occur.
-func (g *grower) pooled(i, j int) task.Value {
+func (g *generator) pooled(i, j int) task.Value {
 	if g.values != nil {
 		return g.inColumn(i, j, g.values.Draw(i, j, false))
 	}
@@ -351,7 +351,7 @@ func (g *grower) pooled(i, j int) task.Value {
 }
 
 // freshValue returns a value that the neighbour did not have yet, unless it was planted.
-func (g *grower) freshValue(i, j int) task.Value {
+func (g *generator) freshValue(i, j int) task.Value {
 	g.fresh++
 	if g.values != nil {
 		return g.inColumn(i, j, g.values.Fresh(i, j, g.fresh))
@@ -360,7 +360,7 @@ func (g *grower) freshValue(i, j int) task.Value {
 }
 
 // inColumn returns what the column stores for a value of its own kind; a rowid, which may store nothing, gets a number.
-func (g *grower) inColumn(i, j int, v task.Value) task.Value {
+func (g *generator) inColumn(i, j int, v task.Value) task.Value {
 	if s, ok := stored(g.layouts[i].table, j, v); ok {
 		return s
 	}

@@ -36,7 +36,7 @@ func GrowFirst(ctx context.Context, r *Recipe, seed uint64, n, keep int) ([]*Wor
 	shares := r.deal(seed, n)
 	worlds := make([]*World, 0, keep)
 	for k := range keep {
-		g := newGrower(layouts, pools, order, seed, k)
+		g := newGenerator(layouts, pools, order, seed, k)
 		g.base()
 		for _, w := range shares[k] {
 			g.witness(&r.Witnesses[w])
@@ -185,8 +185,8 @@ var characters = []character{
 	{5, 12, 0.10, 6, 0.12}, {1, 3, 0.10, 0, 0}, {8, 20, 0.15, 4, 0},
 }
 
-// grower makes the rows of one neighbour.
-type grower struct {
+// generator makes the rows of one neighbour.
+type generator struct {
 	layouts []layout
 	pools   [][]*pool
 	order   []int
@@ -204,8 +204,8 @@ type grower struct {
 	touch   func(table, at int) // called before an existing row changes; may be nil
 }
 
-func newGrower(layouts []layout, pools [][]*pool, order []int, seed uint64, k int) *grower {
-	g := &grower{
+func newGenerator(layouts []layout, pools [][]*pool, order []int, seed uint64, k int) *generator {
+	g := &generator{
 		layouts: layouts, pools: pools, order: order, draw: task.Draw(seed, "neighbour", strconv.Itoa(k)),
 		char: characters[k%len(characters)], rows: make([][]task.Row, len(layouts)), held: make([][][]bool, len(layouts)),
 		domain: make([][][]task.Value, len(layouts)), taken: make([][]map[string]int, len(layouts)), fresh: 1000,
@@ -221,7 +221,7 @@ func newGrower(layouts []layout, pools [][]*pool, order []int, seed uint64, k in
 }
 
 // base fills the tables.
-func (g *grower) base() {
+func (g *generator) base() {
 	for _, i := range g.order {
 		if g.layouts[i].table.View || g.draw.Float64() < g.char.empty {
 			continue
@@ -237,7 +237,7 @@ func (g *grower) base() {
 }
 
 // twin fixes the columns of a row that are in no key.
-func (g *grower) twin(i, at int) map[int]task.Value {
+func (g *generator) twin(i, at int) map[int]task.Value {
 	fixed := map[int]task.Value{}
 	for j, v := range g.rows[i][at] {
 		if !g.layouts[i].inKey[j] {
@@ -248,7 +248,7 @@ func (g *grower) twin(i, at int) map[int]task.Value {
 }
 
 // witness puts the rows of a witness into the neighbour. Rows that would break a key are left out.
-func (g *grower) witness(w *Witness) {
+func (g *generator) witness(w *Witness) {
 	variables := g.bindVariables(w)
 	for _, at := range g.parentsFirst(w) {
 		row := &w.Rows[at]
@@ -278,14 +278,14 @@ func (g *grower) witness(w *Witness) {
 }
 
 // tableOf finds the table of a witness's row, or -1.
-func (g *grower) tableOf(row *WitnessRow) int {
+func (g *generator) tableOf(row *WitnessRow) int {
 	return slices.IndexFunc(g.layouts, func(l layout) bool {
 		return !l.table.View && strings.EqualFold(l.table.Name, row.Table)
 	})
 }
 
 // place adds a row with fixed values, or brings them into the row that has their key already.
-func (g *grower) place(i int, fixed map[int]task.Value) {
+func (g *generator) place(i int, fixed map[int]task.Value) {
 	at, ok := g.grow(i, fixed)
 	if !ok {
 		at, ok = g.merge(i, fixed)
@@ -303,7 +303,7 @@ func (g *grower) place(i int, fixed map[int]task.Value) {
 
 // merge finds the row that has the key of the fixed values, and changes its other values to them where no key and no
 // other witness counts on what is there.
-func (g *grower) merge(i int, fixed map[int]task.Value) (int, bool) {
+func (g *generator) merge(i int, fixed map[int]task.Value) (int, bool) {
 	l := &g.layouts[i]
 	probe := make(task.Row, len(l.table.Columns))
 	for j, v := range fixed {
@@ -335,7 +335,7 @@ func (g *grower) merge(i int, fixed map[int]task.Value) (int, bool) {
 
 // bindVariables returns each variable of a witness a value: a fresh one if it is in a single-column key, else one
 // from the pool of its first column.
-func (g *grower) bindVariables(w *Witness) map[int]task.Value {
+func (g *generator) bindVariables(w *Witness) map[int]task.Value {
 	values := map[int]task.Value{}
 	settled := map[int]bool{}
 	for n := range w.Rows {
@@ -363,7 +363,7 @@ func (g *grower) bindVariables(w *Witness) map[int]task.Value {
 }
 
 // parentsFirst orders the rows of a witness so that what is referred to is there before what refers to it.
-func (g *grower) parentsFirst(w *Witness) []int {
+func (g *generator) parentsFirst(w *Witness) []int {
 	rank := make([]int, len(g.layouts))
 	for n, i := range g.order {
 		rank[i] = n

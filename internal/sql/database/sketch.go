@@ -31,7 +31,7 @@ const sketchNulls = 0.04
 // safe for concurrent use.
 type Sketch struct {
 	sch     *schema.Database
-	g       *grower
+	g       *generator
 	c       *connection
 	timeout time.Duration
 	written []int // by table: the rows that SQLite has
@@ -52,7 +52,7 @@ type rowBefore struct {
 func NewSketch(sch *schema.Database, values Values, seed uint64) (*Sketch, error) {
 	layouts := layoutsOf(sch)
 	s := &Sketch{
-		sch: sch, g: newGrower(layouts, nil, dependencyOrder(layouts), seed, 0), timeout: DefaultTimeout,
+		sch: sch, g: newGenerator(layouts, nil, dependencyOrder(layouts), seed, 0), timeout: DefaultTimeout,
 		written: make([]int, len(sch.Tables)),
 	}
 	s.g.draw = task.Draw(seed, "sketch")

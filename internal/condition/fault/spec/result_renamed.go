@@ -9,7 +9,7 @@ import (
 )
 
 // ResultRenamed is spec.result-renamed. It is placed where a later call reads the field, and hurts agents that refer to
-// the field by name: a plan that refers to the only field of a result without naming it is rewritten by [ByName]. The
+// the field by name: a plan that refers to the only field of a result without naming it escapes it. The
 // look-alike renames a field that no call reads.
 var ResultRenamed = &fault.Kind{
 	Name: "spec.result-renamed", Summary: "a field of the records has a new name",
@@ -63,55 +63,6 @@ func (f *resultRenamed) Place(p *fault.Placement) string {
 
 // isNameable reports whether a reference can name a column.
 func isNameable(column string) bool { return column != "" && !strings.Contains(column, "$") }
-
-// ByName returns a plan that means the same and refers to fields by their names: a reference to the only field of a
-// result, `$call_1$`, becomes `$call_1.name$`. It shows that spec.result-renamed takes effect.
-func ByName(plan *task.Plan, tools []*task.Tool) *task.Plan {
-	in := fault.Input{Tools: tools}
-	fields, called := map[string]string{}, map[string]*task.Tool{}
-	for i := range plan.Calls {
-		c := &plan.Calls[i]
-		t := in.Tool(c.Tool)
-		if t == nil || t.Body == nil {
-			continue
-		}
-		called[c.Label] = t
-		if columns := t.Body.Columns; t.Body.Engine == task.EngineSQLite && len(columns) == 1 && isNameable(columns[0].Name) {
-			fields[c.Label] = columns[0].Name
-		}
-	}
-	named := *plan
-	named.Calls = slices.Clone(plan.Calls)
-	for i := range named.Calls {
-		c := &named.Calls[i]
-		arguments := make(map[string]any, len(c.Arguments))
-		for name, v := range c.Arguments {
-			if b := fault.BindingOf(called[c.Label], name); b != nil && b.Kind != task.BindTable {
-				v = nameField(v, fields)
-			}
-			arguments[name] = v
-		}
-		c.Arguments = arguments
-	}
-	return &named
-}
-
-// nameField names the field in a reference, and in each reference of a list.
-func nameField(v any, fields map[string]string) any {
-	switch v := v.(type) {
-	case string:
-		if ref, ok := task.ParseReference(v); ok && ref.Column == "" && fields[ref.Label] != "" {
-			return task.Reference{Label: ref.Label, Column: fields[ref.Label]}.String()
-		}
-	case []any:
-		named := make([]any, len(v))
-		for i := range v {
-			named[i] = nameField(v[i], fields)
-		}
-		return named
-	}
-	return v
-}
 
 // ChangeResult implements [fault.ResultStep].
 func (f *resultRenamed) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {

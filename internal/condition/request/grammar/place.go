@@ -14,7 +14,7 @@ import (
 type Vocabulary struct {
 	Words map[string]bool // of the names of tables and columns, or of tools and arguments, in singular and plural
 	Nouns map[string]bool // their last words: what they are called
-	// OfTool says that the values are arguments of a tool that cannot be run, of which no table is known.
+	// OfTool is set if the values are arguments of a tool that cannot be run: no tables are known.
 	OfTool bool
 }
 
@@ -144,7 +144,7 @@ func (p *Place) next(n int) string {
 	return b.String()
 }
 
-// r returns the n-th word to the right, from 1, as it stands.
+// r returns the n-th word to the right as it is written, from 1, or "".
 func (p *Place) r(n int) string {
 	if n > len(p.right) {
 		return ""
@@ -166,7 +166,7 @@ var (
 // ordinals precede a noun without an article.
 var ordinals = english.Set("first", "second", "third", "last", "next", "only", "previous", "past", "coming")
 
-// collides reports whether an edit puts its noun next to a word that it cannot stand beside: before a name (a certain
+// collides reports whether an edit puts its noun next to a word that does not fit: before a name (a certain
 // year Singapore Grand Prix), before what it describes (a certain bond atoms), after itself (grades a certain grade) or
 // after an ordinal (the first a certain race). A noun without a word is no noun either.
 func (p *Place) collides(e Edit) bool {
@@ -206,7 +206,7 @@ func superlative(w string) bool {
 	return w == "most" || w == "least" || len(w) > 4 && strings.HasSuffix(w, "est")
 }
 
-// Hinges are words on which the meaning of a request hangs.
+// Hinges are words that decide the meaning of a request.
 var Hinges = english.Set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest",
 	"youngest", "latest", "earliest", "newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second",
 	"third", "ascending", "descending", "average", "mean", "maximum", "minimum", "total", "count", "distinct",
@@ -216,7 +216,7 @@ var Hinges = english.Set("highest", "lowest", "largest", "smallest", "biggest", 
 	"common", "every", "never", "always", "either", "whether", "without", "within", "missing", "unknown", "bottom",
 	"increasing", "decreasing")
 
-// prices stand before what something costs.
+// prices are words before an amount of money.
 var prices = english.Set("cost", "costs", "pay", "pays", "charge", "charges")
 
 // copula says how many words before the value say that something is it, or that it is not.
@@ -232,7 +232,7 @@ func (p *Place) copula() int {
 }
 
 // things returns what is counted in the plural, where it is said in the singular and the schema knows the word: one
-// pet. Of anything else it gives nothing, and the end of the value.
+// pet. For anything else it returns the end of the value and "".
 func (p *Place) things() (end int, text string) {
 	end = p.End
 	for k := 1; k <= 3 && k <= len(p.right); k++ {
@@ -260,7 +260,7 @@ func (p *Place) determined() int {
 	return p.Start
 }
 
-// near reports whether a noun stands a few words before, so that saying it again would be clumsy.
+// near reports whether one of the words before is the noun, so that repeating it would be clumsy.
 func (p *Place) near(noun string) bool {
 	fields := strings.Fields(noun)
 	head := fields[len(fields)-1]
@@ -270,7 +270,7 @@ func (p *Place) near(noun string) bool {
 	})
 }
 
-// nounBefore finds a noun that stands before the value and says what it is: the state alive, line R2.
+// nounBefore finds a noun before the value that says what it is: the state alive, line R2.
 func (p *Place) nounBefore(n *Naming) (start int, noun string, ok bool) {
 	if n.Kind == KindLike && p.Before(1) == "the" { // the substring the computer
 		behind := *p
@@ -307,7 +307,7 @@ func (p *Place) nounBefore(n *Naming) (start int, noun string, ok bool) {
 	return 0, "", false
 }
 
-// nounOf finds what the value is called with `of` behind it: the flag of Malta.
+// nounOf finds the value's noun before `of`: the flag of Malta.
 func (p *Place) nounOf(n *Naming) (start int, noun string, ok bool) {
 	head := n.Noun[strings.LastIndexByte(n.Noun, ' ')+1:]
 	if p.Before(1) != "of" || len(p.left) < 2 || p.Before(2) != head || n.Noun == "name" || n.Noun == "value" ||
@@ -328,11 +328,11 @@ func (p *Place) nounOf(n *Naming) (start int, noun string, ok bool) {
 	return p.from(2), n.Noun, true
 }
 
-// persons are what people are called in general, in front of their names.
+// persons are nouns for people before their names.
 var persons = english.Set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member",
 	"player", "singer", "driver", "actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
 
-// personNamed finds what stands in front of somebody's name: the high school student Kyle.
+// personNamed finds the noun before a person's name: the high school student Kyle.
 func (p *Place) personNamed(n *Naming) (start int, noun string, ok bool) {
 	if !n.Proper || n.Kind != KindText || !persons[p.Before(1)] {
 		return 0, "", false
@@ -348,11 +348,11 @@ func (p *Place) personNamed(n *Naming) (start int, noun string, ok bool) {
 	return 0, "", false
 }
 
-// Quantifiers stand where no article can.
+// Quantifiers take the place of an article.
 var Quantifiers = english.Set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those",
 	"another", "many", "only", "my", "our", "your", "their", "his", "her", "its")
 
-// yearOf moves the year of an event behind its name: the Singapore Grand Prix of that year.
+// yearOf moves the year of an event after its name: the Singapore Grand Prix of that year.
 func (p *Place) yearOf(n *Naming) (Edit, fit) {
 	k := 0
 	for first, _ := FirstRune(p.r(k + 1)); k < len(p.right) && unicode.IsUpper(first); first, _ = FirstRune(p.r(k + 1)) {
@@ -382,7 +382,7 @@ func Possessive(s string) bool {
 	return strings.HasPrefix(s, "'s ") || strings.HasPrefix(s, "’s ") || strings.HasPrefix(s, "' ")
 }
 
-// attributive moves what describes a noun behind it: female students become students of a certain sex.
+// attributive moves what describes a noun after it: female students become students of a certain sex.
 func (p *Place) attributive(n *Naming) (Edit, fit) {
 	if n.Noun == "value" || n.Kind == KindLike {
 		return Edit{}, unfit
@@ -442,7 +442,7 @@ func (p *Place) knownNoun(w string) bool {
 	return w != "" && !english.FunctionWords[w] && p.known.Nouns[w]
 }
 
-// singularNoun reports whether a noun of the schema stands in the singular.
+// singularNoun reports whether a noun of the schema is in the singular.
 func singularNoun(w string) bool { return english.Singular([]string{w})[0] == w }
 
 func akinOrSame(a, b string) bool { return a == b || english.Akin(a, b) }
