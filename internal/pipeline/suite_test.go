@@ -429,10 +429,10 @@ func TestAugment(t *testing.T) {
 	}
 	o := demoOptions(filepath.Join(scratch, "work"))
 	o.Augment = 2
-	o.Limit = 82 // the first two databases
+	o.Limit = 41 // the first database
 	s := run(t, o)
 	c := s.Manifest.Counts
-	if c.Variants < 60 {
+	if c.Variants < 30 {
 		t.Errorf("%d variants", c.Variants)
 	}
 	index := s.Index()

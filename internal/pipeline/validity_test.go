@@ -114,7 +114,7 @@ func gradeOf(t *testing.T, stage *episode.Stage, in *suite.Instance, tk *task.Ta
 // scored with: the number of tools tells nothing, whatever the condition is.
 func TestPairsShowAsManyTools(t *testing.T) {
 	o := Defaults()
-	o.Corpora, o.WorkDir, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, t.TempDir(), 7, 40, 6
+	o.Corpora, o.WorkDir, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, t.TempDir(), 7, 24, 4
 	o.Styles = []string{task.StyleFunc, task.StyleRest}
 	o.Faults = []string{"distractors-only", "exec.all-unavailable"}
 	o.Conditions = []string{"drop-detail", "replace-tool"}
