@@ -45,11 +45,14 @@ type ProviderError struct {
 	final   bool   // another attempt would fail in the same way
 }
 
-// Error returns model, kind, status and message.
+// Error returns model, kind, status, message and, unless it is printed apart, what helps.
 func (e *ProviderError) Error() string {
 	text := fmt.Sprintf("%s/%s: %s", e.ProviderName, e.Model, e.reason())
 	if e.Attempts > 1 {
 		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
+	}
+	if e.Hint != "" && !e.Fatal() { // a fatal error ends the run, which prints the hint
+		text += "; " + e.Hint
 	}
 	return text
 }

@@ -196,7 +196,7 @@ func New(name string, config Config) (*Conversation, error) {
 			continue
 		}
 		if config.Failed != nil && protocols[i].Judges {
-			return nil, errors.New("protocol " + name + ": to be told that a judgement was wrong is to be told the right one")
+			return nil, errors.New("protocol " + name + ": a model that learns that its judgement was wrong knows the right one")
 		}
 		if protocols[i].Code && config.Python == nil {
 			return nil, errors.New("protocol " + name + ": no interpreter")
