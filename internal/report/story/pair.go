@@ -47,7 +47,7 @@ func Verdict(g *grade.Grade) string {
 		return "right"
 	}
 	text := table.Words(g.Outcome)
-	if g.Cause != "" && g.Cause != g.Outcome {
+	if g.Cause != "" && g.Cause != grade.CauseNoAnswer { // the outcome says why there is no answer
 		text = table.Words(g.Cause)
 	}
 	switch {
