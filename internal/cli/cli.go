@@ -237,10 +237,10 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
-	root.AddCommand(a.demoCommand(), a.tryCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
-		a.keygenCommand(), a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(),
-		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.showCommand(), a.exportCommand(), a.replayCommand(),
-		a.proxyCommand(), a.readCommand(), a.versionCommand(),
+	root.AddCommand(a.demoCommand(), a.tryCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(),
+		a.verifyCommand(), a.keygenCommand(), a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(),
+		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.showCommand(),
+		a.exportCommand(), a.replayCommand(), a.proxyCommand(), a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	a.foldHelp(root)
 	host := &decide.Host{

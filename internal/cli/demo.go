@@ -201,11 +201,11 @@ func (a *app) tryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "try COMMAND | PROVIDER/NAME | URL",
 		Short: "Try an agent: does it start and answer, and where is it weakest?",
-		Long: "Tries an agent on twenty small tasks, clean and under faults. First it plays one task: if the agent does not\n" +
-			"start or answer, that is all. Then it prints how often the agent was right, the first causes of its failures,\n" +
+		Long: "Tries an agent on twenty small tasks, clean and under faults. First it plays one task: if the agent does\n" +
+			"not start or answer, that is all. Then it prints how often the agent was right, the first causes of its failures,\n" +
 			"the faults under which it is weakest, and what to do next. COMMAND is a program as in `run --agent 'cmd: ...'`\n" +
-			"('mcp: ...' for MCP clients) or the name of a scripted policy. URL is that of an OpenAI-compatible server, whose\n" +
-			"model --name names.",
+			"('mcp: ...' for MCP clients) or the name of a scripted policy. URL is that of an OpenAI-compatible server;\n" +
+			"--name chooses its model.",
 		Example: "  seatrial try 'python3 my_agent.py'\n  seatrial try http://127.0.0.1:8000/v1 --name my-model",
 		Args:    oneArgument("COMMAND, PROVIDER/NAME or URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -260,7 +260,7 @@ func (a *app) try(ctx context.Context, o *settings.Run, out string) (err error) 
 		return err
 	}
 	a.printf("%s", brief.Tried(rows, a.width()))
-	a.printf("\nNext:\n  seatrial show %s --worst\n  seatrial report %s --full\n  seatrial build --help    # tasks from your own "+
-		"database\n", path, path)
+	a.printf("\nNext:\n  seatrial show %s --worst\n  seatrial report %s --full\n", path, path)
+	a.printf("  seatrial build --help    # tasks from your own database\n")
 	return nil
 }

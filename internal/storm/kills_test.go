@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -63,7 +64,8 @@ func (k *killer) kill(cmd *exec.Cmd) bool {
 		return true
 	}
 	k.kills++
-	if exit, ok := err.(*exec.ExitError); !ok || exit.Exited() {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Exited() {
 		k.t.Fatalf("%v: %v: %s", cmd.Args, err, said.String())
 	}
 	return false

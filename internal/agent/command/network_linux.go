@@ -13,7 +13,8 @@ import (
 // doorTime bounds how long a keeper may take to set up its network.
 const doorTime = 20 * time.Second
 
-// newDoor returns the two ends of a socket over which a keeper passes its listener; nil if it has no network of its own.
+// newDoor returns the two ends of a socket over which a keeper passes its listener; nil if it has no network of its
+// own.
 func newDoor(address string) (ours, theirs *os.File, err error) {
 	if address == "" {
 		return nil, nil, nil

@@ -13,8 +13,8 @@ const (
 	roleTools  = "tools" // the specifications that the provider's tool interface got, as JSON
 )
 
-// Asked returns what the model was sent since the last call of Asked: instructions, specifications and messages, without
-// its own replies.
+// Asked returns what the model was sent since the last call of Asked: instructions, specifications and messages,
+// without its own replies.
 func (c *Conversation) Asked() []task.Message {
 	var list []task.Message
 	if c.reported == 0 && c.request.System != "" {

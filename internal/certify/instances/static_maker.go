@@ -167,7 +167,8 @@ func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
 		}
 	}
 	if d.doubtful && !slices.ContainsFunc(m.Suite.Verdicts, func(v *suite.Verdict) bool {
-		return v.Verdict == suite.VerdictKeep && slices.ContainsFunc(d.instances, func(in *suite.Instance) bool { return in.ID == v.Instance })
+		return v.Verdict == suite.VerdictKeep &&
+			slices.ContainsFunc(d.instances, func(in *suite.Instance) bool { return in.ID == v.Instance })
 	}) {
 		d.refuse(t, ReasonDoubtful, "the substitute may serve the request: a reviewer decides (--verdicts)")
 	}

@@ -25,8 +25,8 @@ func isProxyVariable(name string) bool {
 	return name == "NO_PROXY" || slices.Contains(proxyVariables, name)
 }
 
-// withoutNetwork returns the variables of a command without a network. Seatrial's own address is no business of proxies,
-// and clients that ask one for it all the same are answered: see [offline].
+// withoutNetwork returns the variables of a command without a network. Seatrial's own address is no business of
+// proxies, and clients that ask one for it all the same are answered: see [offline].
 func withoutNetwork(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

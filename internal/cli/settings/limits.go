@@ -211,8 +211,8 @@ func (c *CodeLimits) Python() (l python.Limits, err error) {
 	return l, nil
 }
 
-// Sessions returns how many sessions of code may live side by side: as many as their memory and their processes fit into
-// what is given, or what the machine and its control groups have. [CodeLimits.Python] has checked the limits.
+// Sessions returns how many sessions of code may live side by side: as many as their memory and their processes fit
+// into what is given, or what the machine and its control groups have. [CodeLimits.Python] has checked the limits.
 func (c *CodeLimits) Sessions(each python.Limits) (int, error) {
 	number := func(name string, usual int64) int64 {
 		i := slices.IndexFunc(codeLimits, func(c codeLimit) bool { return c.name == name })
