@@ -449,8 +449,8 @@ func (p *page) tellsOther(taken owners, w *Written) bool {
 
 // covers reports whether a text has enough content words of another.
 func covers(of, text string) bool {
-	said, shared, all := contentSet(text), 0, 0
-	for w := range contentSet(of) {
+	said, shared, all := english.Roots(text), 0, 0
+	for w := range english.Roots(of) {
 		if all++; said[w] {
 			shared++
 		}

@@ -221,11 +221,11 @@ func (x *Tests) siblings(t *task.Tool, own string) []*task.Tool {
 		alike float64
 		text  string
 	}
-	words := contentSet(own)
+	words := english.Roots(own)
 	var list []near
 	for _, s := range x.tools[t.Database+"\n"+t.Style] {
 		if text := requestOf(s, x.leads[s]); shape(s, text) != shape(t, own) {
-			list = append(list, near{s, alikeness(words, contentSet(text)), text + s.Body.Statement})
+			list = append(list, near{s, english.Alike(words, english.Roots(text)), text + s.Body.Statement})
 		}
 	}
 	slices.SortFunc(list, func(a, b near) int {
@@ -366,26 +366,4 @@ func changes(request string) []string {
 		}
 	}
 	return list[:min(len(list), mostChanges)]
-}
-
-// contentSet returns the words of a text that say what it is about.
-func contentSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range english.Words(s) {
-		if !english.FunctionWords[w.Folded] {
-			set[english.Root(w.Folded)] = true
-		}
-	}
-	return set
-}
-
-// alikeness is twice the number of shared words over the number of words of both sets.
-func alikeness(a, b map[string]bool) float64 {
-	shared := 0
-	for w := range a {
-		if b[w] {
-			shared++
-		}
-	}
-	return 2 * float64(shared) / float64(max(len(a)+len(b), 1))
 }

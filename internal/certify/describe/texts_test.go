@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/rest"
 )
@@ -116,12 +117,12 @@ func wrongTexts(p *page, others []*page) []text {
 	if len(b) > 0 && firstArgument.MatchString(lead) {
 		list = append(list, of("value", firstArgument.ReplaceAllString(lead, "Northumberland")))
 	}
-	words := contentSet(requestOf(p.derived, p.Lead))
+	words := english.Roots(requestOf(p.derived, p.Lead))
 	var near *page
 	for _, o := range others {
 		if o.derived.Database == p.derived.Database && shape(o.derived, o.Lead) != shape(p.derived, p.Lead) &&
 			len(o.derived.Body.Bindings) == len(b) && (near == nil ||
-			alikeness(words, contentSet(o.Lead)) > alikeness(words, contentSet(near.Lead))) {
+			english.Alike(words, english.Roots(o.Lead)) > english.Alike(words, english.Roots(near.Lead))) {
 			near = o
 		}
 	}

@@ -57,9 +57,9 @@ func (p *Page) Reading(said string) *Reading {
 	add(withoutLastClause(p.Own))
 	add(withOtherValue(p.Own))
 	others := slices.Clone(p.Others)
-	own := contentSet(p.Own)
+	own := english.Roots(p.Own)
 	slices.SortStableFunc(others, func(a, b string) int {
-		return cmp.Or(cmp.Compare(alikeness(own, contentSet(b)), alikeness(own, contentSet(a))), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(english.Alike(own, english.Roots(b)), english.Alike(own, english.Roots(a))), strings.Compare(a, b))
 	})
 	for _, s := range others[:min(len(others), neighbours)] {
 		add(s)
@@ -118,7 +118,7 @@ func sameAmount(a, b string) bool {
 
 // strays complains about a text that shares too few words with its request, or more with another one.
 func (p *Page) strays(said string) string {
-	own, text, values := contentSet(p.Own), contentSet(said), contentSet(strings.Join(p.kept, " "))
+	own, text, values := english.Roots(p.Own), english.Roots(said), english.Roots(strings.Join(p.kept, " "))
 	covered, all := 0, 0
 	for w := range own {
 		if values[w] {
@@ -131,37 +131,15 @@ func (p *Page) strays(said string) string {
 	if all > 1 && float64(covered) < max(1, leastCovered*float64(all)) {
 		return complainWords
 	}
-	near := alikeness(own, text)
+	near := english.Alike(own, text)
 	if slices.ContainsFunc(p.Others, func(other string) bool {
-		alike := alikeness(contentSet(other), text)
+		alike := english.Alike(english.Roots(other), text)
 		return strings.Contains(plainForm(said), plainForm(other)) && !strings.Contains(plainForm(p.Own), plainForm(other)) ||
 			alike > nearlyOther && alike > near+mostNearer
 	}) {
 		return complainMeaning
 	}
 	return ""
-}
-
-// contentSet is the words of a text that say what it is about.
-func contentSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range english.Words(s) {
-		if !english.FunctionWords[w.Folded] {
-			set[english.Root(w.Folded)] = true
-		}
-	}
-	return set
-}
-
-// alikeness is twice the number of shared words over the number of words of both sets.
-func alikeness(a, b map[string]bool) float64 {
-	shared := 0
-	for w := range a {
-		if b[w] {
-			shared++
-		}
-	}
-	return 2 * float64(shared) / float64(max(len(a)+len(b), 1))
 }
 
 // clauseStarts begin clauses that a request can lose.

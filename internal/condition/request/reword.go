@@ -142,7 +142,7 @@ func stands(s, form string) bool {
 // shared in order. Words are compared without case and diacritics. The words of values, which have to stay, are left
 // out of both.
 func Unlike(a, b string, values []Kept) float64 {
-	x, y := contentWords(a, values), contentWords(b, values)
+	x, y := wordsWithout(a, values), wordsWithout(b, values)
 	n := max(len(x), len(y))
 	if n == 0 {
 		return 0
@@ -150,7 +150,7 @@ func Unlike(a, b string, values []Kept) float64 {
 	return float64(distance(x, y)) / float64(n)
 }
 
-func contentWords(s string, values []Kept) []string {
+func wordsWithout(s string, values []Kept) []string {
 	for _, k := range values {
 		s = strings.ReplaceAll(s, k.Form, " ")
 	}

@@ -26,6 +26,28 @@ func Stem(w string) string {
 // Root cuts one ending off a word in lower case, also one that makes another word of it: director becomes direct.
 func Root(w string) string { return cutEnding(w, derivations, 4) }
 
+// Roots returns the roots of the words of a text, without function words.
+func Roots(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range Words(text) {
+		if !FunctionWords[w.Folded] {
+			set[Root(w.Folded)] = true
+		}
+	}
+	return set
+}
+
+// Alike returns how alike two sets of words are: 0 if they share none, 1 if they are the same (Dice 1945).
+func Alike(a, b map[string]bool) float64 {
+	shared := 0
+	for w := range a {
+		if b[w] {
+			shared++
+		}
+	}
+	return 2 * float64(shared) / float64(max(len(a)+len(b), 1))
+}
+
 // cutEnding cuts the first ending that leaves enough letters.
 func cutEnding(w string, endings []string, least int) string {
 	for _, ending := range endings {
