@@ -92,9 +92,8 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 // else is left, that the suite contains what cannot be executed.
 func (v *verifier) cause(ctx context.Context, err error) error {
 	var diagnosed *diag.Error
-	var panicked *episode.PanicError
 	var system syscall.Errno
-	if ctx.Err() != nil || errors.As(err, &diagnosed) || errors.As(err, &panicked) || errors.As(err, &system) {
+	if ctx.Err() != nil || errors.As(err, &diagnosed) || errors.As(err, &system) {
 		return err
 	}
 	return suite.Corrupt(v.suite.Dir, err)

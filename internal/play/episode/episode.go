@@ -9,9 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -106,11 +106,7 @@ func play(ctx context.Context, env *environment.Environment, agent Agent, view *
 func next(
 	ctx context.Context, agent Agent, view *task.View, seen []task.Observation,
 ) (turn task.Turn, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{In: "agent", Value: p, Stack: debug.Stack()}
-		}
-	}()
+	defer diag.Guard(&err, "agent")
 	turn, err = agent.Next(ctx, view, seen)
 	if err != nil {
 		return turn, fmt.Errorf("agent: %w", err)
@@ -122,23 +118,9 @@ func next(
 func step(
 	ctx context.Context, env *environment.Environment, turn task.Turn,
 ) (seen []task.Observation, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{In: "environment", Value: p, Stack: debug.Stack()}
-		}
-	}()
+	defer diag.Guard(&err, "environment")
 	return env.Step(ctx, turn)
 }
-
-// PanicError is a recovered panic: it ends one episode, not the run. Its text has no stack, because transcripts contain
-// it.
-type PanicError struct {
-	In    string // agent or environment
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("%s: panic: %v", e.In, e.Value) }
 
 // endOf says how an episode ends because of err.
 func endOf(ctx context.Context, err error) string {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -369,11 +369,7 @@ func (x *execution) prepare(
 func driven(ctx context.Context, env *environment.Environment, drive Drive) (*transcript.Transcript, []time.Duration) {
 	var decisions []time.Duration
 	t, _ := conduct(ctx, env, func(ctx context.Context) (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = &PanicError{In: "agent", Value: p, Stack: debug.Stack()}
-			}
-		}()
+		defer diag.Guard(&err, "agent")
 		if decisions, err = drive(ctx, env); err != nil {
 			return fmt.Errorf("agent: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -161,13 +162,14 @@ func (b *Batch) Step(ctx context.Context, turns []*task.Turn) ([]BatchResult, er
 	return results, errors.Join(errs...)
 }
 
-// step takes a turn in one environment; a panic there is that environment's failure.
+// step takes a turn in one environment. An environment that fails or panics is not used again.
 func (b *Batch) step(at *seat, turn *task.Turn, r *BatchResult) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			at.env, err = nil, &episode.PanicError{In: "environment", Value: p}
+		if err != nil {
+			at.env = nil
 		}
 	}()
+	defer diag.Guard(&err, "environment")
 	s := b.episodes
 	if at.env == nil {
 		ended := endedResult(&Act{Turn: *turn})
@@ -175,7 +177,6 @@ func (b *Batch) step(at *seat, turn *task.Turn, r *BatchResult) (err error) {
 		return nil
 	}
 	if r.Observations, err = at.env.Step(s.stopping, *turn); err != nil {
-		at.env = nil
 		return err
 	}
 	for i := range r.Observations {

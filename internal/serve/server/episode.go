@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -431,11 +432,7 @@ func (e *Episode) pass(ctx context.Context, act *Act, now time.Time) error {
 
 // guarded steps the environment; a panic there is that episode's failure.
 func (e *Episode) guarded(ctx context.Context, turn task.Turn, now time.Time) (seen []task.Observation, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &episode.PanicError{In: "environment", Value: p}
-		}
-	}()
+	defer diag.Guard(&err, "environment")
 	e.decisions = append(e.decisions, now.Sub(e.lastTurn))
 	e.lastTurn = now
 	return e.env.Step(ctx, turn)
