@@ -100,11 +100,6 @@ func (s Specification) As(variant string) Specification {
 	return Specification{Variant: variant, Conditions: s.Conditions}
 }
 
-// Identity takes the id of an instance apart.
-func (in *Instance) Identity() InstanceID {
-	return InstanceID{Task: in.Task, Specification: in.Specification()}
-}
-
 // Specification is what the id says that the task is under.
 func (in *Instance) Specification() Specification {
 	return ParseSpecification(strings.TrimPrefix(in.ID, in.Task+"/"))

@@ -4,7 +4,6 @@
 package cues
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -250,16 +249,4 @@ func (c *Classifier) Balanced(examples []Example) float64 {
 		return math.NaN()
 	}
 	return (right[0]/all[0] + right[1]/all[1]) / 2
-}
-
-// Strongest lists the features with the highest weights, those for complete requests first if complete is set.
-func (c *Classifier) Strongest(n int, complete bool) []string {
-	list := sorted(c.weights)
-	slices.SortStableFunc(list, func(a, b string) int {
-		if complete {
-			a, b = b, a
-		}
-		return cmp.Compare(c.weights[a], c.weights[b])
-	})
-	return list[:min(n, len(list))]
 }

@@ -28,10 +28,6 @@ func TestClassifiers(t *testing.T) {
 			if got := k.Train(same[:40], signs).Balanced(same[40:]); got != 0.5 {
 				t.Errorf("%s tells %.2f where nothing tells", k.Name, got)
 			}
-			if s := k.Train(told, signs).Strongest(1, false); len(s) != 1 || s[0] != "a" && s[0] != "certain" && s[0] != "a certain" &&
-				s[0] != "of a" && s[0] != "certain port" {
-				t.Errorf("%s: %q", k.Name, s)
-			}
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestFiguresOfNumpyScipyAndStatsmodels(t *testing.T) {
 		same(name("high end of the ratio"), &ratio.CI95[1], c.RatioHigh, 0.05*c.Ratio)
 	}
 	for _, c := range reference.McNemar {
-		p := McNemar(c.A, c.B)
+		p := mcNemar(c.A, c.B)
 		same(fmt.Sprintf("McNemar %d %d", c.A, c.B), &p, c.P, exact)
 	}
 	for i, c := range reference.SignFlip {

@@ -8,16 +8,6 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// McNemar returns the two-sided p of McNemar's exact test (McNemar 1947, with the binomial in place of the chi-square):
-// a and b count the independent pairs in which one side alone succeeded.
-func McNemar(a, b int) float64 {
-	p, n := 0.0, float64(a+b)
-	for k := 0; k <= min(a, b); k++ {
-		p += math.Exp(logChoose(n, float64(k)) - n*math.Ln2)
-	}
-	return min(1, 2*p)
-}
-
 // flips is how many sign flips are drawn where they cannot be counted.
 const flips = 20_000
 

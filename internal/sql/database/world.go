@@ -299,25 +299,6 @@ func isMissing(err error) bool {
 		(strings.HasPrefix(refused.Message, "no such column") || strings.HasPrefix(refused.Message, "no such table"))
 }
 
-// TableCounts counts the rows of every table, by the table's name. Views are left out.
-func (w *World) TableCounts(ctx context.Context) (map[string]int, error) {
-	sch, err := w.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[string]int, len(sch.Tables))
-	for i := range sch.Tables {
-		t := &sch.Tables[i]
-		if t.View {
-			continue
-		}
-		if counts[t.Name], err = w.TableCount(ctx, t.Name); err != nil {
-			return nil, err
-		}
-	}
-	return counts, nil
-}
-
 // TableCount counts the rows of one table.
 func (w *World) TableCount(ctx context.Context, table string) (int, error) {
 	r, err := w.Query(ctx, "SELECT count(*) FROM "+quote(table), nil)

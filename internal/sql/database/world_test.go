@@ -292,9 +292,8 @@ func TestValues(t *testing.T) {
 			t.Errorf("%q: %v", missing, values)
 		}
 	}
-	counts, err := w.TableCounts(ctx)
-	if err != nil || !reflect.DeepEqual(counts, map[string]int{"t": 8}) {
-		t.Errorf("counts: %v %v", counts, err)
+	if rows, err := w.TableCount(ctx, "t"); err != nil || rows != 8 {
+		t.Errorf("%d rows: %v", rows, err)
 	}
 }
 
