@@ -121,10 +121,13 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	root.SetIn(p.In)
 	root.SetOut(shown.Out)
 	root.SetErr(shown.Err)
-	err := brokenInput(func() (err error) {
+	err := func() (err error) {
 		defer diag.Guard(&err, "seatrial")
 		return root.ExecuteContext(ctx)
-	}())
+	}()
+	if ctx.Err() == nil { // files that an interrupt closes are not broken
+		err = brokenInput(err)
+	}
 	switch {
 	case err == nil:
 		return diag.ExitOK

@@ -38,8 +38,8 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show an episode turn by turn beside the clean one, or list episodes",
 		Long: "Shows an episode: the request, the tools, each turn with its calls and results, where a fault took effect\n" +
 			"and what it changed, the answer beside the expected rows, and the grade with its reasons. Turns are aligned\n" +
-			"with those of the same agent's clean episode of the task, and the first difference is marked. On a terminal of at\n" +
-			"least 120 columns both are side by side.\n\n" +
+			"with those of the same agent's clean episode of the task, and the first difference is marked. On a terminal of\n" +
+			"at least 120 columns both are side by side.\n\n" +
 			"EPISODE is the beginning of an id. Without it, episodes are listed, and --worst shows the first one. --full\n" +
 			"shortens nothing and adds what models were sent and the specifications of tools.",
 		Args: func(cmd *cobra.Command, args []string) error {
