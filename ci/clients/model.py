@@ -49,7 +49,8 @@ class Job:
 
     def adapted(self, text, tools):
         """Returns the arguments under the names that the last error or the listing has now."""
-        accepted = re.search(r"This tool accepts (.*?)\.", text)
+        # Refusals are worded differently. In each one the accepted names follow the word "accept".
+        accepted = re.search(r"accept[^.`]*(`[^.]*)\.", text, re.IGNORECASE)
         names = re.findall(r"`([^`]+)`", accepted.group(1)) if accepted else list(tools.get(self.tool, {}))
         unknown = [n for n in self.arguments if n not in names]
         free = [n for n in names if n not in self.arguments]
