@@ -126,7 +126,7 @@ func readCSV(s string) (*view, bool) {
 	if err != nil || len(lines) < 2 || len(lines[0]) < 2 {
 		return nil, false
 	}
-	v := &view{layout: layoutCSV}
+	v := &view{layout: layoutCSV, ending: newlines(s)}
 	for _, name := range lines[0] {
 		if strings.TrimSpace(name) == "" || fault.IsNumber(decoded(name)) {
 			return nil, false
@@ -179,8 +179,11 @@ func readKeys(s string) (*view, bool) {
 		}
 		row = append(row, newMember(m[1], scalar(m[2])))
 	}
-	return &view{layout: layoutKeys, rows: []object{row}}, true
+	return &view{layout: layoutKeys, rows: []object{row}, ending: newlines(s)}, true
 }
+
+// newlines returns those at the end of a text.
+func newlines(s string) string { return s[len(strings.TrimRight(s, "\n")):] }
 
 // encodePlain writes a text in its current state, with added fields as lines.
 func (v *view) encodePlain() string {
@@ -204,5 +207,5 @@ func (v *view) encodePlain() string {
 	for _, f := range v.beside {
 		lines = append(lines, f.Name+": "+string(f.Value))
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n") + v.ending
 }

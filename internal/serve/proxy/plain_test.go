@@ -3,6 +3,9 @@ package proxy
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 )
 
 // TestPlainTexts checks texts that are not JSON as a client reads them under kinds that change results.
@@ -30,6 +33,11 @@ func TestPlainTexts(t *testing.T) {
 		{sentence, "out.truncated", "It rains in Bergen\npage: 1\nnext_cursor: \"c1/1\""},
 		{"12.5", "out.number-format", "12,5\nlocale: \"de-DE\""},
 		{"nothing here", "spec.unit", "nothing here"},
+		{csv, "spec.result-retyped, field: n", "name,n\na,\"\"\"1234.5\"\"\"\nb,\"\"\"2\"\"\""},
+		{keys, "spec.result-retyped, field: temperature", "city: Bergen\ntemperature: \"12.5\""},
+		{"12.5", "spec.result-retyped, field: value", `"12.5"`},
+		{csv + "\n", "spec.result-renamed, field: n, new_name: size", "name,size\na,1234.5\nb,2\n"},
+		{keys + "\n", "out.labelled, field: city", "city: Answer: Bergen\ntemperature: 12.5\n"},
 	} {
 		s := play(t, "faults: {it: {kind: "+c.rule+"}}")
 		s.list()
@@ -43,6 +51,55 @@ func TestPlainTexts(t *testing.T) {
 		if text := got.Result.Content[0].Text; text != c.want {
 			t.Errorf("%s of %q is\n%s\nwant\n%s", c.rule, c.text, text, c.want)
 		}
+	}
+}
+
+// TestUnchangedResults checks that a fault which leaves a result as it was did not take effect.
+func TestUnchangedResults(t *testing.T) {
+	for _, c := range []struct{ text, rule string }{
+		{"null", "out.null"},
+		{"name,n\na,1\n", "spec.result-renamed, field: n, new_name: n"},
+		{"name,n\na,\"1\"\n", "spec.result-renamed, field: n, new_name: n"},
+		{"n: 1\n", "spec.result-renamed, field: n, new_name: n"},
+		{`{"n": 1}`, "spec.result-renamed, field: n, new_name: n"},
+		{"{'n': 1}", "spec.result-renamed, field: n, new_name: n"},
+	} {
+		s := play(t, "faults: {it: {kind: "+c.rule+"}}")
+		s.list()
+		s.reply = func(*message) json.RawMessage { return textResult(c.text, false) }
+		s.call("find", `{}`)
+		if v := s.p.Verdict(); len(v.Strikes) != 1 || v.Strikes[0].Landed {
+			t.Errorf("%s of %q took effect: %+v", c.rule, c.text, v.Strikes)
+		}
+	}
+}
+
+// TestLandedResultsDiffer plays every kind that changes results on plain texts: where the verdict says that the fault took
+// effect, the client read another text.
+func TestLandedResultsDiffer(t *testing.T) {
+	tried, landed := 0, 0
+	for _, text := range []string{"name,n\na,3\nb,2\n", "name,n\na,\"3\"\n", "age: 3\n", "age: x", "3", "one two", "", "null",
+		"a,b\r\nx,1\r\n", "[1, 2]", "{'n': None}"} {
+		for _, k := range rules.Catalogue() {
+			if k.Proxy.Class != fault.ClassResult {
+				continue
+			}
+			s := play(t, ruleOf(k.Name, ""))
+			s.list()
+			s.reply = func(*message) json.RawMessage { return textResult(text, false) }
+			got := s.call("find", `{"q":"x"}`)
+			tried++
+			if v := s.p.Verdict(); len(v.Strikes) == 0 || !v.Strikes[0].Landed {
+				continue
+			}
+			landed++
+			if got == string(resultMessage("2", textResult(text, false))) {
+				t.Errorf("%s of %q took effect, but the client read the same", k.Name, text)
+			}
+		}
+	}
+	if tried < 100 || landed < 50 {
+		t.Errorf("%d of %d faults took effect", landed, tried)
 	}
 }
 

@@ -68,14 +68,14 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 func (s *session) change(r *rules.Rule, c *call, result object) (fresh object, changed bool, why string) {
 	switch {
 	case r.Kind == rules.Null:
-		return result.without("structuredContent").with("content", json.RawMessage(`[{"type":"text","text":"null"}]`)), true,
-			""
+		fresh = result.without("structuredContent").with("content", json.RawMessage(`[{"type":"text","text":"null"}]`))
+		return fresh, string(fresh.encode()) != string(result.encode()), "the result is null without the fault"
 	case r.Kind == conflict.Stale:
 		return s.stale(c, result)
 	case r.Harmless:
 		return s.remark(r, c, result)
 	}
-	why = "the result holds nothing that it could change"
+	why = "the result has nothing that the fault could change"
 	fresh, changed = eachBlock(result, func(v *view) bool {
 		if r.Kind.Proxy.Setting("field") == nil {
 			return s.changeRows(r, c, v)
@@ -136,7 +136,7 @@ func (s *session) stale(c *call, result object) (fresh object, changed bool, why
 		v.beside = append(v.beside, fault.Field{Name: "as_of", Value: quote("the first call")})
 		return true
 	})
-	return fresh, changed, "the result holds no data"
+	return fresh, changed, "the result has no data"
 }
 
 // remark adds a note or fields beside a result and changes nothing else.
@@ -153,11 +153,11 @@ func (s *session) remark(r *rules.Rule, c *call, result object) (fresh object, c
 				v.beside = append(v.beside, fields...)
 				return true
 			})
-			return fresh, changed, "the result holds no data"
+			return fresh, changed, "the result has no data"
 		}
 	}
 	fresh, changed = eachBlock(result, func(v *view) bool { return s.changeRows(r, c, v) })
-	return fresh, changed, "the result holds no rows"
+	return fresh, changed, "the result has no rows"
 }
 
 // companion answers a call to a tool that the proxy added.

@@ -38,6 +38,7 @@ type view struct {
 	shape  string
 
 	separator string // of layoutParts
+	ending    string // the newlines at the end of plain text
 	python    bool   // the text is in Python's notation
 }
 
@@ -210,7 +211,11 @@ func (v *view) changeColumn(name string, step fault.ResultStep, c *fault.Call) b
 	for i, row := range at {
 		value := after.Result.Rows[i][0]
 		if !same(value, before.Result.Rows[i][0]) {
-			v.rows[row] = v.rows[row].with(name, task.AppendValue(nil, value))
+			fresh := json.RawMessage(task.AppendValue(nil, value))
+			if v.plain() && plainScalar(fresh) == plainScalar(v.rows[row].get(name)) {
+				fresh = quote(string(fresh)) // text has no types: quotes show that a number became a text
+			}
+			v.rows[row] = v.rows[row].with(name, fresh)
 		}
 		if fresh := after.Result.Columns[0]; fresh != name {
 			v.rows[row] = v.rows[row].renamed(name, fresh)
@@ -268,24 +273,25 @@ func chosen(rows []object, p fault.Payload) []object {
 
 // eachBlock calls change for the parts of a tool's result that contain data, each as rows, and writes back the changed
 // ones. These parts are the structured content and the texts that are JSON. If there are none, it tries the readings of
-// the first text in turn until change accepts one.
+// the first text in turn until change accepts one. A part that reads the same after change does not count as changed.
 func eachBlock(result object, change func(v *view) bool) (object, bool) {
 	changed, data := false, false
 	if v, ok := readView(result.get("structuredContent")); ok {
 		data = true
-		if change(v) {
-			result, changed = result.with("structuredContent", json.RawMessage(v.encode())), true
+		if fresh, ok := v.after(change); ok {
+			result, changed = result.with("structuredContent", json.RawMessage(fresh)), true
 		}
 	}
 	blocks, _ := readArray(result.get("content"))
 	blocks = slices.Clone(blocks)
 	rewritten := false
 	write := func(i int, block object, v *view) bool {
-		changed := change(v)
-		if changed {
-			blocks[i], rewritten = block.with("text", quote(v.encode())).encode(), true
+		fresh, changed := v.after(change)
+		if old, _ := text(block.get("text")); !changed || fresh == old {
+			return false
 		}
-		return changed
+		blocks[i], rewritten = block.with("text", quote(fresh)).encode(), true
+		return true
 	}
 	for i := range blocks {
 		block, s, ok := textBlock(blocks[i])
@@ -311,6 +317,16 @@ func eachBlock(result object, change func(v *view) bool) (object, bool) {
 		result, changed = result.with("content", encodeArray(blocks)), true
 	}
 	return result, changed
+}
+
+// after returns the result as change leaves it, and whether it reads differently then.
+func (v *view) after(change func(v *view) bool) (string, bool) {
+	before := v.encode()
+	if !change(v) {
+		return before, false
+	}
+	fresh := v.encode()
+	return fresh, fresh != before
 }
 
 // textBlock parses a text block of a result's content.
