@@ -135,7 +135,10 @@ class Site:
     def episodes(self, path):
         """Reads the outcomes of a run, by the names of agents."""
         found = {}
-        for line in self.say("export", path).splitlines() if pathlib.Path(path).exists() else []:
+        if not pathlib.Path(path).exists():
+            return found
+        self.say("grade", path)  # a client may kill its server before that has graded
+        for line in self.say("export", path).splitlines():
             episode = json.loads(line)
             if episode.get("grade"):
                 found.setdefault(episode["agent"], []).append(episode["grade"])
