@@ -281,6 +281,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 			}
 			_, _ = fmt.Fprintf(a.Err, "seatrial: %s\n", text) // a closed stream is no error
 		},
+		Warned: func(text string) { a.warn("%s", text) },
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -63,6 +64,63 @@ func TestHalfARequest(t *testing.T) {
 		_ = c.Close()
 	}
 }
+
+// TestHowLongARequestMayTake measures on a fake clock how long a connection lives whose header or body does not arrive.
+func TestHowLongARequestMayTake(t *testing.T) {
+	const half, headed = "POST / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{"
+	for _, c := range []struct {
+		part         string
+		header, body time.Duration
+		want         time.Duration
+	}{
+		{half, 0, 0, time.Minute}, {half, 3 * time.Second, 0, 3 * time.Second}, {half, 3 * time.Second, time.Hour, 3 * time.Second},
+		{"", 7 * time.Second, time.Hour, 7 * time.Second}, {headed, 3 * time.Second, 4 * time.Second, 7 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := pipes(make(chan net.Conn))
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				s := &Server{HeaderTime: c.header, BodyTime: c.body, Handler: http.HandlerFunc(
+					func(_ http.ResponseWriter, r *http.Request) {
+						if _, err := io.ReadAll(r.Body); err != nil {
+							panic(http.ErrAbortHandler)
+						}
+					})}
+				_, cancel, err := s.Serve(ctx, l)
+				cancel()
+				ended <- err
+			}()
+			client, served := net.Pipe()
+			l <- served
+			began := time.Now()
+			if err := write(client, c.part); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.ReadAll(client) // until the server closes it
+			if took := time.Since(began); took != c.want {
+				t.Errorf("%q with %s and %s: the connection lived for %s, want %s", c.part, c.header, c.body, took, c.want)
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// pipes is a listener of connections in memory.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 func write(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)

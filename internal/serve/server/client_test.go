@@ -105,6 +105,44 @@ func TestOneEpisodeForClientsWithoutSessions(t *testing.T) {
 	}
 }
 
+// TestSplitAgentIsNamed plays one agent with a session for each call and no name of an episode: the server warns once. It
+// does not warn of sessions that only list, that answer, or that share an episode.
+func TestSplitAgentIsNamed(t *testing.T) {
+	in := instances(t, task.StyleFunc)[0]
+	play := func(t *testing.T, more string, sessions ...[]string) []string {
+		var warnings []string
+		core := newCore(t, func(c *server.Config) { c.Warned = func(s string) { warnings = append(warnings, s) } })
+		web := httptest.NewServer(server.NewHandler(core, server.Options{}))
+		defer web.Close()
+		for _, calls := range sessions {
+			session := connect(t, overHTTP(web.URL+"/mcp?agent=me&instance="+in.ID+more, ""), nil, nil)
+			for _, name := range calls {
+				callMCP(t, session, &mcp.CallToolParams{Name: name, Arguments: map[string]any{}}, map[string]int{})
+			}
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		return warnings
+	}
+	call, answer := []string{"some_tool"}, []string{"decline"}
+	warnings := play(t, "", nil, call, call, call, answer)
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "&episode=NAME") || !strings.Contains(warnings[0], "me ended") {
+		t.Errorf("the server warns %q", warnings)
+	}
+	for _, c := range []struct {
+		more     string
+		sessions [][]string
+	}{
+		{"&episode=mine", [][]string{call, call, answer}}, {"", [][]string{nil, nil, answer, answer}},
+		{"", [][]string{{"some_tool", "decline"}, {"some_tool", "some_tool", "decline"}}},
+	} {
+		if warnings := play(t, c.more, c.sessions...); len(warnings) > 0 {
+			t.Errorf("%v: the server warns %q", c, warnings)
+		}
+	}
+}
+
 // TestLooseListing: arguments are checked by no schema, and call_tool calls any tool.
 func TestLooseListing(t *testing.T) {
 	core := newCore(t, nil)

@@ -502,23 +502,29 @@ func (e *Episode) wallSpent(now time.Time) bool {
 
 // Abandon ends the episode as one whose agent stopped without an act. It does nothing if the episode has ended.
 func (e *Episode) Abandon(ctx context.Context) error {
+	_, _, err := e.abandon(ctx)
+	return err
+}
+
+// abandon is [Episode.Abandon]. It also returns whether it ended the episode as silent, and the steps taken in it.
+func (e *Episode) abandon(ctx context.Context) (silent bool, steps int, err error) {
 	if !e.episodes.enter() {
-		return refuse(RefusedClosing, "The server is shutting down.")
+		return false, 0, refuse(RefusedClosing, "The server is shutting down.")
 	}
 	defer e.episodes.busy.Done()
 	if err := e.take(ctx); err != nil {
-		return err
+		return false, 0, err
 	}
 	defer e.give()
-	if e.isDone() {
-		return nil
-	}
-	if e.untouched() {
+	switch {
+	case e.isDone():
+		return false, e.steps, nil
+	case e.untouched():
 		e.discard()
-		return nil
+		return false, 0, nil
 	}
 	e.env.Finish(transcript.EndSilent, "")
-	return e.conclude()
+	return true, e.steps, e.conclude()
 }
 
 // untouched reports whether nothing was done in an episode that came with a session.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -31,6 +32,7 @@ type desks struct {
 	mu       sync.Mutex
 	byHandle map[string]*httpDesk
 	sessions map[string]*httpDesk // by the id of the transport's session
+	split    map[string]bool      // agents on instances: false after a session with one call, true after the warning
 }
 
 // httpDesk is a desk with its sessions over HTTP. Each episode has a table of sessions of its own: none leads to
@@ -49,7 +51,7 @@ type httpDesk struct {
 // serveMCP serves MCP: at an episode's address, and at /mcp?instance=ALIAS, where each session plays an episode of its
 // own.
 func (a *api) serveMCP(mux *http.ServeMux) {
-	a.desks = desks{byHandle: map[string]*httpDesk{}, sessions: map[string]*httpDesk{}}
+	a.desks = desks{byHandle: map[string]*httpDesk{}, sessions: map[string]*httpDesk{}, split: map[string]bool{}}
 	mux.HandleFunc("/v1/episodes/{episode}/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if e := a.episode(w, r); e != nil {
 			a.deskOf(e).serve(a, w, r)
@@ -184,9 +186,7 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 		default:
 			h.serve(a, w, r)
 			if r.Method == http.MethodDelete && !h.shared.Load() {
-				if err := h.episode.Abandon(r.Context()); err != nil {
-					a.core.note(err)
-				}
+				a.abandon(r.Context(), h.episode)
 			}
 		}
 		return
@@ -235,9 +235,47 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 	h := a.deskOf(e)
 	if q.Get("episode") != "" {
 		h.shared.Store(true)
+	} else {
+		a.warnSplit(e)
 	}
 	h.serve(a, w, r)
 }
+
+// abandon ends the episode of a session that ends, and remembers whether the session made a single call.
+func (a *api) abandon(ctx context.Context, e *Episode) {
+	silent, steps, err := e.abandon(ctx)
+	if err != nil {
+		a.core.note(err)
+	}
+	if !silent || steps != 1 {
+		return
+	}
+	a.desks.mu.Lock()
+	defer a.desks.mu.Unlock()
+	const most = 10_000 // names come from clients
+	if key := splitKey(e); !a.desks.split[key] && len(a.desks.split) < most {
+		a.desks.split[key] = false
+	}
+}
+
+// warnSplit warns once of an agent whose session ended after one call without an answer, and that begins another session
+// on the same instance: a client that opens a session for each call splits one attempt into several episodes.
+func (a *api) warnSplit(e *Episode) {
+	key := splitKey(e)
+	a.desks.mu.Lock()
+	warned, known := a.desks.split[key]
+	if known {
+		a.desks.split[key] = true
+	}
+	a.desks.mu.Unlock()
+	if known && !warned && a.core.config.Warned != nil {
+		a.core.config.Warned(fmt.Sprintf("%s ended a session on %s after one call, without an answer, and began another one. "+
+			"Each session plays an episode of its own. If the client opens a session for each call, add &episode=NAME to its "+
+			"address, so that all its sessions share one episode", e.header.Agent, e.header.Instance))
+	}
+}
+
+func splitKey(e *Episode) string { return e.header.Agent + "\n" + e.header.Instance }
 
 // listingLoose is the listing without schemas: see [Request].
 const listingLoose = "loose"

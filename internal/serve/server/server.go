@@ -38,6 +38,8 @@ type Config struct {
 	Limits Limits
 	// Failed hears of Seatrial's own failures, which clients do not see; may be nil.
 	Failed func(error)
+	// Warned hears of clients that seem to split one agent into several episodes; may be nil.
+	Warned func(string)
 }
 
 // Limits bound what clients can take. A field that is 0 takes the value of [DefaultLimits].
