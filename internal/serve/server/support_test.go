@@ -12,6 +12,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -27,6 +28,9 @@ var harbour = suitetest.Demo(func(o *pipeline.Options) {
 	o.Name, o.Limit, o.Neighbours = "served", 20, 3
 	o.Styles, o.Faults, o.FaultLimit = pipeline.Styles(), []string{"all"}, 2
 	o.Conditions = []string{"obfuscate", "clarify"}
+	if testenv.Reduced() {
+		o.Limit, o.FaultLimit = 12, 1
+	}
 	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" { // instrumented code makes a suite slowly
 		o.Styles, o.Limit, o.Faults, o.Conditions = []string{task.StyleFunc, task.StyleRest}, 4, nil, nil
 	}
