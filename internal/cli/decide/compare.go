@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/comparison"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
 func (h *Host) compareCommand() *cobra.Command {
@@ -90,13 +91,12 @@ func (h *Host) comparisons(
 		return nil, err
 	}
 	for _, c := range list {
-		if err := c.Diverge(comparison.ShownFlips, func(at int, id string) ([]report.Scene, error) {
+		if err := c.Diverge(comparison.ShownFlips, func(at int, id string) (*transcript.Transcript, error) {
 			e, err := opened[at].Store.Episode(ctx, id)
 			if err != nil {
 				return nil, err
 			}
-			answer := report.AnswerText(e.Transcript)
-			return append(report.Scenes(e.Transcript), report.Scene{Call: "ends with " + answer, Result: answer}), nil
+			return e.Transcript, nil
 		}); err != nil {
 			return nil, err
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/story"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
 // Format is the version of the JSON form.
@@ -56,15 +58,7 @@ type Flip struct {
 	Lost     bool   `json:"lost"` // only the baseline solved it
 	Cause    string `json:"cause,omitempty"`
 	// Divergence is set for the first flips.
-	Divergence *Divergence `json:"divergence,omitempty"`
-}
-
-// Divergence is the first act in which two episodes differ: Call counts from 1.
-type Divergence struct {
-	Call int    `json:"call"`
-	What string `json:"what"` // calls, results or answers
-	A    string `json:"a"`
-	B    string `json:"b"`
+	Divergence *story.Difference `json:"divergence,omitempty"`
 }
 
 // behaviours are what is compared besides success.
@@ -224,39 +218,19 @@ func flipsOf(part string, a, b []*report.Row) []Flip {
 	return list
 }
 
-// Diverge finds the first divergence of the first flips. Scenes returns the calls of an episode of a run, and its
-// answer last.
-func (c *Comparison) Diverge(limit int, scenes func(run int, episode string) ([]report.Scene, error)) error {
+// Diverge finds the first difference within the first flips. Read returns the transcript of an episode of a run.
+func (c *Comparison) Diverge(limit int, read func(run int, episode string) (*transcript.Transcript, error)) error {
 	for i := range c.Flips[:min(limit, len(c.Flips))] {
 		f := &c.Flips[i]
-		a, err := scenes(c.a.Run, f.EpisodeA)
+		a, err := read(c.a.Run, f.EpisodeA)
 		if err != nil {
 			return err
 		}
-		b, err := scenes(c.b.Run, f.EpisodeB)
+		b, err := read(c.b.Run, f.EpisodeB)
 		if err != nil {
 			return err
 		}
-		f.Divergence = divergence(a, b)
-	}
-	return nil
-}
-
-// divergence compares two lists of calls that end with the answer; nil if they are the same.
-func divergence(a, b []report.Scene) *Divergence {
-	for i := range max(len(a), len(b)) {
-		if i < len(a) && i < len(b) && a[i] == b[i] {
-			continue
-		}
-		d := &Divergence{Call: i + 1, What: "calls"}
-		x, y := a[min(i, len(a)-1)], b[min(i, len(b)-1)]
-		d.A, d.B = x.Call, y.Call
-		if i < len(a)-1 && i < len(b)-1 && x.Call == y.Call {
-			d.What, d.A, d.B = "results", x.Result, y.Result
-		} else if i >= len(a)-1 && i >= len(b)-1 {
-			d.What, d.A, d.B = "answers", x.Result, y.Result
-		}
-		return d
+		f.Divergence = story.FirstDifference(a, b)
 	}
 	return nil
 }

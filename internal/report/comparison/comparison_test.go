@@ -76,31 +76,3 @@ func TestBaselineIsOneOfThree(t *testing.T) {
 		t.Errorf("%s\n%s", list[0].Sentence, list[1].Sentence)
 	}
 }
-
-func TestDivergenceIsTheFirstDifference(t *testing.T) {
-	call := func(n int, result string) report.Scene {
-		return report.Scene{Call: fmt.Sprint("call ", n), Result: result}
-	}
-	end := func(text string) report.Scene {
-		return report.Scene{Call: "ends with " + text, Result: text}
-	}
-	for name, c := range map[string]struct {
-		a, b []report.Scene
-		want *Divergence
-	}{
-		"nothing": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "x"), end("y")}, nil},
-		"a call": {[]report.Scene{call(1, "x"), call(2, "x"), end("y")}, []report.Scene{call(1, "x"), call(3, "x"), end("y")},
-			&Divergence{2, "calls", "call 2", "call 3"}},
-		"a result": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "z"), end("y")},
-			&Divergence{1, "results", "x", "z"}},
-		"the end": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "x"), end("z")},
-			&Divergence{2, "answers", "y", "z"}},
-		"an early end": {[]report.Scene{call(1, "x"), end("y")}, []report.Scene{call(1, "x"), call(2, "x"), end("y")},
-			&Divergence{2, "calls", "ends with y", "call 2"}},
-	} {
-		got := divergence(c.a, c.b)
-		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-}

@@ -106,8 +106,8 @@ func (c *Comparison) flipText(width int) string {
 		fmt.Fprintf(&b, "\n%s\n", cut(fmt.Sprintf("%s, %s: only %s (%s); b is episode %s", table.Clean(f.Task), kind, by,
 			table.Words(f.Cause), f.EpisodeB), width))
 		if d := f.Divergence; d != nil {
-			fmt.Fprintf(&b, "%s\n%s\n", cut(fmt.Sprintf("  a, act %d: %s", d.Call, table.Clean(d.A)), width),
-				cut(fmt.Sprintf("  b, act %d: %s", d.Call, table.Clean(d.B)), width))
+			fmt.Fprintf(&b, "%s\n%s\n", cut(fmt.Sprintf("  a, act %d: %s", d.Act, table.Clean(d.A)), width),
+				cut(fmt.Sprintf("  b, act %d: %s", d.Act, table.Clean(d.B)), width))
 		}
 	}
 	if note := more(len(c.Flips)-ShownFlips, "instance"); note != "" {

@@ -350,30 +350,10 @@ func (p *Pair) Brief(width int) string {
 		was, is = fromDifference(was, is, half)
 		w.line(padded(name, labelWidth) + padded(shorten(was, half), half) + "  " + shorten(is, half))
 	}
-	calls := func(turns []Turn) (list []*Step) {
-		for i := range turns {
-			for j := range turns[i].Steps {
-				if s := &turns[i].Steps[j]; s.Kind == transcript.EventCall {
-					list = append(list, s)
-				}
-			}
-		}
-		return list
-	}
-	was, is := calls(p.clean), calls(p.turns)
-	at := 0
-	for at+1 < min(len(was), len(is)) && was[at].act() == is[at].act() && was[at].outcome() == is[at].outcome() {
-		at++
-	}
-	call := func(list []*Step) (call, result string) {
-		if at >= len(list) {
-			return "no call", ""
-		}
-		s := list[at]
-		if s.Error != "" {
-			return s.Tool + " " + compact(s.Arguments), "error: " + s.Error
-		}
-		return s.Tool + " " + compact(s.Arguments), compact(s.Result)
+	was, is := acts(p.Twin), acts(p.Case)
+	at := firstDifferent(was, is)
+	if last := min(len(was), len(is)) - 2; at < 0 || at > last { // the answer has a line of its own
+		at = last
 	}
 	request := ""
 	for _, m := range p.Case.Shown.Messages {
@@ -381,10 +361,8 @@ func (p *Pair) Brief(width int) string {
 	}
 	w.line(shorten(fmt.Sprintf("Episode %.8s of %s: %q", p.Case.ID, p.Case.Agent, request), width))
 	line("", "without a fault", "under "+p.Case.Condition())
-	wasCall, wasResult := call(was)
-	isCall, isResult := call(is)
-	line("call", wasCall, isCall)
-	line("result", wasResult, isResult)
+	line("call", was[at].call, is[at].call)
+	line("result", was[at].result, is[at].result)
 	line("answer", answerLine(p.Twin), answerLine(p.Case))
 	line("grade", Verdict(&p.Twin.Grade), Verdict(&p.Case.Grade))
 	return strings.Join(w.lines, "\n") + "\n"

@@ -241,11 +241,6 @@ func Diverge(a, b []Turn) *Divergence {
 	return nil
 }
 
-// DivergeTranscripts is [Diverge] for transcripts.
-func DivergeTranscripts(a, b *transcript.Transcript) *Divergence {
-	return Diverge((&Case{Events: a.Events}).Turns(), (&Case{Events: b.Events}).Turns())
-}
-
 // unfault adds to calls that a fault took effect on what the same call returned in the clean episode.
 func unfault(turns, clean []Turn) {
 	results := map[string]json.RawMessage{}
