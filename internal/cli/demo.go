@@ -122,7 +122,7 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 	return nil
 }
 
-// printStory tells an episode in six lines beside its clean twin, and says how to see all of it.
+// printStory prints an episode in six lines beside its clean twin, and the command that shows all of it.
 func (a *app) printStory(ctx context.Context, run *runs.Run, id string) error {
 	source := story.Of(run)
 	c, err := source.Case(ctx, id)
@@ -201,11 +201,11 @@ func (a *app) tryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "try COMMAND | PROVIDER/NAME | URL",
 		Short: "Try an agent: does it start and answer, and where is it weakest?",
-		Long: "Tries an agent on twenty small tasks, clean and under faults. First it plays one task: if the agent does\n" +
-			"not start or answer, that is all. Then it prints how often the agent was right, the first causes of its\n" +
-			"failures, the faults under which it is weakest, and what to do next. COMMAND is a program as in\n" +
-			"`run --agent 'cmd: ...'` ('mcp: ...' for MCP clients) or the name of a scripted policy. URL is that of an\n" +
-			"OpenAI-compatible server; --name chooses its model.",
+		Long: "Tries an agent on twenty small tasks, clean and under faults. First it plays one task, and stops if the\n" +
+			"agent does not start or answer. Then it prints how often the agent was right, the first causes of its failures,\n" +
+			"the faults under which it is weakest, and what to do next. COMMAND is a program as in `run --agent 'cmd: ...'`\n" +
+			"('mcp: ...' for MCP clients) or the name of a scripted policy. URL is that of an OpenAI-compatible server;\n" +
+			"--name chooses its model.",
 		Example: "  seatrial try 'python3 my_agent.py'\n  seatrial try http://127.0.0.1:8000/v1 --name my-model",
 		Args:    oneArgument("COMMAND, PROVIDER/NAME or URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -96,7 +96,7 @@ func (m *meter) clear() {
 	}
 }
 
-// askToContinue asks at a terminal whether a run goes on although its episodes fail in the same way. Without a terminal
+// askToContinue asks at a terminal whether to continue a run whose episodes fail in the same way. Without a terminal
 // the answer is no.
 func (a *app) askToContinue(failed *episode.RepeatedError) bool {
 	in, ok := a.In.(*os.File)

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/story"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/spf13/cobra"
 )
 
@@ -147,7 +148,7 @@ func (a *app) exportBundle(ctx context.Context, path, suiteDir, out string, filt
 	if err := os.WriteFile(out, text.Bytes(), 0o600); err != nil {
 		return err
 	}
-	a.printf("%d episodes and %d clean ones: %s\n", len(ids), n-len(ids), out)
+	a.printf("%s and %d clean ones: %s\n", table.Counted(len(ids), "episode"), n-len(ids), out)
 	return nil
 }
 
@@ -178,7 +179,7 @@ func (a *app) replayCommand() *cobra.Command {
 		Use:   "replay RUN|BUNDLE [EPISODE...]",
 		Short: "Play the actions of episodes again in their suite, and say whether all came out the same",
 		Long: "Plays the recorded actions of episodes again in the suite: no agent and no model takes part. Every call,\n" +
-			"result, fault and hint must come out as recorded. The exit code is 1 if one did not. Without ids, it plays the\n" +
+			"result, fault and hint must come out as recorded; otherwise the exit code is 1. Without ids, it plays the\n" +
 			"selected episodes.",
 		Args: someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {

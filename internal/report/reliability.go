@@ -15,7 +15,7 @@ import (
 type Reliability struct {
 	Subject
 	// Within and Between are the variance of outcomes within an instance (from trial to trial) and between instances,
-	// Consistency the share of the latter: 1 if all trials end alike. They are those of clean episodes.
+	// Consistency the share between instances: 1 if all trials end alike. They are those of clean episodes.
 	Within      *float64 `json:"within"`
 	Between     *float64 `json:"between"`
 	Consistency *float64 `json:"outcome_consistency"`
@@ -194,7 +194,7 @@ func (r *Report) reliabilityTables() []*table.Table {
 		number("tokens", "recovery_tokens", 2, table.Fixed(0), func(r row) *float64 { return r.RecoveryTokens }),
 		number("US$", "recovery_cost_usd", 2, table.Fixed(4), func(r row) *float64 { return r.RecoveryCost }),
 	}).WithNotes("Within and between: variance of outcomes of clean episodes from trial to trial, and between instances; "+
-		"outcome is the share of the latter. Trajectory: similarity of the results that two trials saw. Calls vary: "+
+		"outcome is the share between instances. Trajectory: similarity of the results that two trials saw. Calls vary: "+
 		"coefficient of variation over trials.", "Recovery: what a recovered episode took more than a right clean one.")
 	type kept struct {
 		Subject

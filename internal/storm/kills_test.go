@@ -337,14 +337,14 @@ func TestTwoWritersDoNotMeet(t *testing.T) {
 	check(t, inside(t, append(args, "/proc/seatrial/run")...), "a folder that cannot be written", 2)
 }
 
-// TestKilledServersKeepEndedEpisodes kills servers while clients play. Every episode whose end a client was told is in
-// the run, and the next server goes on with it.
+// TestKilledServersKeepEndedEpisodes kills servers while clients play. Every episode that a client saw end is in the
+// run, and the next server continues it.
 func TestKilledServersKeepEndedEpisodes(t *testing.T) {
 	dir := t.TempDir()
 	suite := someSuites(t)["func"]
 	run := filepath.Join(dir, "run")
 	random := rand.New(rand.NewPCG(4, 15))
-	told := map[string]bool{}
+	ended := map[string]bool{}
 	kills := 0
 	for ; kills < rounds(3, 200); kills++ {
 		cmd := self(t, dir, "serve", suite, "--http", "127.0.0.1:0", "--out", run)
@@ -372,7 +372,7 @@ func TestKilledServersKeepEndedEpisodes(t *testing.T) {
 			if !declines(address, "garden-001.func/clean", agent) {
 				break
 			}
-			told[agent] = true
+			ended[agent] = true
 		}
 		_ = cmd.Wait() // it was killed
 		o := inside(t, "export", run)
@@ -385,14 +385,14 @@ func TestKilledServersKeepEndedEpisodes(t *testing.T) {
 			}
 			kept[e.Agent] = kept[e.Agent] || e.End == "declined"
 		}
-		for agent := range told {
+		for agent := range ended {
 			if !kept[agent] {
 				t.Fatalf("kill %d: the episode of %s is lost", kills, agent)
 			}
 		}
 	}
-	t.Logf("%d kills of serve; %d ended episodes, all kept", kills, len(told))
-	if len(told) == 0 {
+	t.Logf("%d kills of serve; %d ended episodes, all kept", kills, len(ended))
+	if len(ended) == 0 {
 		t.Error("no episode ended before a kill")
 	}
 }

@@ -62,7 +62,7 @@ type kept struct {
 	cmd    *exec.Cmd
 	charge *os.File // closing it kills
 	status *os.File
-	// listener accepts connections of a private network; nil where there is none.
+	// listener accepts connections of a private network; nil if the program shares Seatrial's.
 	listener net.Listener
 	insist   sync.Once
 	gone     chan struct{} // closed when the keeper has ended

@@ -25,8 +25,8 @@ type Start struct {
 	// Hide are files and folders that the program and its children may neither read nor change; Show are exceptions
 	// within them. Hide must be nil if [CanHide] is false.
 	Hide, Show []string
-	// Listen, if it is set, is an address of the loopback interface, as 127.0.0.1:PORT. The program then has a network of
-	// its own in which there is nothing but a listener at this address. Serve gets the listener before the program starts,
+	// Listen, if it is set, is an address of the loopback interface, as 127.0.0.1:PORT. The program then runs in
+	// its own network, which contains only a listener at this address. Serve gets the listener before the program starts,
 	// and Run closes it. Listen must be "" if [CanCutNetwork] is false.
 	Listen string
 	Serve  func(net.Listener)

@@ -83,8 +83,8 @@ func (h *Host) judgeRules(ctx context.Context, path, dir, file, baseline string)
 		if err != nil {
 			return nil, err
 		}
-		if base = list; other.Close() != nil {
-			return nil, diag.Usagef("%s cannot be closed", baseline)
+		if base, err = list, other.Close(); err != nil {
+			return nil, err
 		}
 	}
 	v, err = gate.Judge(rules, rows, base)

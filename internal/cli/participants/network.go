@@ -12,7 +12,7 @@ import (
 // privateAddress is where commands without a network reach Seatrial, each in a network of its own.
 const privateAddress = "127.0.0.1:47113"
 
-// noNetwork is what a command without a network is told when it uses one.
+// noNetwork is the answer to a command without a network that uses one.
 const noNetwork = "commands have no network; seatrial run --network gives them yours"
 
 // proxyVariables are the variables that name proxies. Commands without a network get Seatrial as their proxy, which
@@ -25,8 +25,8 @@ func isProxyVariable(name string) bool {
 	return name == "NO_PROXY" || slices.Contains(proxyVariables, name)
 }
 
-// withoutNetwork returns the variables of a command without a network. Seatrial's own address is no business of
-// proxies, and clients that ask one for it all the same are answered: see [offline].
+// withoutNetwork returns the variables of a command without a network. Seatrial's own address needs no proxy;
+// [offline] answers clients that use one for it all the same.
 func withoutNetwork(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -38,7 +38,7 @@ func withoutNetwork(env []string) []string {
 	return append(env, "NO_PROXY="+privateAddress, "no_proxy="+privateAddress)
 }
 
-// offline answers what commands without a network want of others, and passes on what they want of Seatrial.
+// offline refuses the requests of commands without a network to other hosts, and passes on those to Seatrial.
 func offline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect && (r.URL.Host == "" || r.URL.Host == privateAddress) {
@@ -57,7 +57,7 @@ func offline(next http.Handler) http.Handler {
 	})
 }
 
-// funnel is a listener that accepts the connections of many.
+// funnel is a listener that accepts the connections of several listeners.
 type funnel struct {
 	connections chan net.Conn
 	closed      chan struct{}

@@ -10,8 +10,8 @@ import (
 )
 
 // sealSQL is the table of the seal of a run: the number of its episodes and a digest over all columns of their rows and
-// of their turns. The digest of a transcript tells that events were changed; the seal tells that rows were changed,
-// lost or added. It is no signature: an editor can compute it again.
+// of their turns. The digest of a transcript shows that events were changed; the seal shows that rows were changed,
+// lost or added. It is not a signature: an editor can compute it again.
 const sealSQL = `
 CREATE TABLE seal (                -- one row
   episodes      INTEGER NOT NULL,

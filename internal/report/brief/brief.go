@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
@@ -228,13 +227,13 @@ func Table(list []Tally, width int) string {
 	}
 	first, wide := len("agent"), 0
 	for i := range list {
-		first = max(first, utf8.RuneCountInString(list[i].Agent))
+		first = max(first, table.Width(list[i].Agent))
 	}
 	widths := make([]int, len(columns))
 	for i, c := range columns {
 		widths[i] = len(c.heading)
 		for k := range list {
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.cell(&list[k])))
+			widths[i] = max(widths[i], table.Width(c.cell(&list[k])))
 		}
 		wide += 2 + widths[i]
 	}
@@ -271,22 +270,18 @@ func Table(list []Tally, width int) string {
 	return b.String()
 }
 
-// Pad fills a text with blanks to a number of characters, on the left or, below zero, on the right.
+// Pad fills a text with blanks to a number of cells, on the left or, below zero, on the right.
 func Pad(text string, width int) string {
-	n := utf8.RuneCountInString(text)
+	n := table.Width(text)
 	if width < 0 {
 		return text + strings.Repeat(" ", max(-width-n, 0))
 	}
 	return strings.Repeat(" ", max(width-n, 0)) + text
 }
 
-// Shorten cuts a text to a number of characters, on one line.
+// Shorten cuts a text to a number of cells, on one line.
 func Shorten(text string, width int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= width {
-		return string(runes)
-	}
-	return string(runes[:max(width-1, 0)]) + "…"
+	return table.Cut(strings.Join(strings.Fields(text), " "), width)
 }
 
 // StoryOf chooses the episode to tell: a fault that took effect and was not noticed, of an agent that looks at results,
@@ -322,14 +317,6 @@ func StoryOf(rows []report.Row, agents ...string) (clean, faulted *report.Row) {
 		}
 	}
 	return clean, faulted
-}
-
-// NoticedAs says whether the agent noticed the fault.
-func NoticedAs(g *grade.Grade) string {
-	if g.Reaction != nil && g.Reaction.Class != grade.ReactionUnnoticed {
-		return "noticed"
-	}
-	return "not noticed"
 }
 
 // CountList writes counts from high to low.

@@ -25,16 +25,8 @@ func (v *Verdict) Sentence() string {
 	case Inconclusive:
 		return Inconclusive + ": " + strings.Join(open, "; ") + "."
 	}
-	return fmt.Sprintf("%s: the run shows that %s meets %s.", Pass, table.Clean(v.Agent), counted(len(v.Results), "rule"))
-}
-
-func counted(n int, noun string) string {
-	switch n {
-	case 1:
-		return "1 " + noun
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
+	return fmt.Sprintf("%s: the run shows that %s meets %s.", Pass, table.Clean(v.Agent),
+		table.Counted(len(v.Results), "rule"))
 }
 
 // reason says why a rule is not met.
@@ -116,7 +108,7 @@ func (v *Verdict) notes() []string {
 	for i := range v.Results {
 		if r := &v.Results[i]; r.Sensitive {
 			notes = append(notes, fmt.Sprintf("%s: the verdict depends on %s; it would be another if all of them had failed "+
-				"or succeeded.", r.Text, counted(r.Invalid, "invalid episode")))
+				"or succeeded.", r.Text, table.Counted(r.Invalid, "invalid episode")))
 		}
 	}
 	if v.Sealed {
@@ -133,7 +125,7 @@ func (v *Verdict) Text(width int) string {
 		r := &v.Results[i]
 		head := r.Decision
 		for _, text := range append(table.Wrapped(r.Text, max(20, width-14)), fmt.Sprintf("%s [%s], %s, %s", r.value(),
-			r.bounds(), counted(r.Clusters, "cluster"), counted(r.Episodes, "episode"))) {
+			r.bounds(), table.Counted(r.Clusters, "cluster"), table.Counted(r.Episodes, "episode"))) {
 			lines = append(lines, fmt.Sprintf("%-12s  %s", head, text))
 			head = ""
 		}

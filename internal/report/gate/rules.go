@@ -21,7 +21,7 @@ import (
 
 // Rules are what a run must meet.
 type Rules struct {
-	// Agent is whom the rules are about; it may be empty if the run has one agent.
+	// Agent is the agent that the rules judge; it may be empty if the run has one agent.
 	Agent string `json:"agent,omitempty" yaml:"agent"`
 	// Baseline is the agent of the baseline; empty means the only one, or the one of the same name.
 	Baseline string `json:"baseline,omitempty" yaml:"baseline"`

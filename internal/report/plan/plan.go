@@ -28,7 +28,7 @@ type Request struct {
 	// Assumed takes the place of a pilot.
 	Assumed     bool
 	Rate        float64
-	Consistency float64 // share of the variance of outcomes that lies between tasks
+	Consistency float64 // share of the variance of outcomes that is between tasks
 	Correlation float64 // of the arms' true rates over tasks
 	Effect      float64 // design effect of clusters of tasks; 0 takes the pilot's
 }
@@ -262,11 +262,12 @@ func clustersOf(rows []*report.Row) statistics.Clusters {
 func (p *Plan) Text(width int) string {
 	best := slices.MinFunc(p.Options, func(a, b Option) int { return cmp.Compare(a.Episodes, b.Episodes) })
 	lines := table.Wrapped(fmt.Sprintf("To detect a difference of %.1f points with a chance of %s: %d tasks with %s an "+
-		"arm, %d episodes.", 100*p.Difference, table.Percent(p.Power), best.Tasks, trials(best.Trials), best.Episodes), width)
+		"arm, %d episodes.", 100*p.Difference, table.Percent(p.Power), best.Tasks,
+		table.Counted(best.Trials, "trial"), best.Episodes), width)
 	if f := p.Run; f != nil {
 		lines = append(lines, table.Wrapped(fmt.Sprintf("The run itself (%d tasks, %s) detects differences of %.1f points. "+
 			"Two single runs of the same agent differ by up to %.1f points by chance, and %s of their verdicts flip.",
-			f.Tasks, trials(f.Trials), 100*f.Detectable, 100*f.Noise, table.Percent(f.Flips)), width)...)
+			f.Tasks, table.Counted(f.Trials, "trial"), 100*f.Detectable, 100*f.Noise, table.Percent(f.Flips)), width)...)
 	}
 	rows := make([]*Option, len(p.Options))
 	for i := range rows {
@@ -282,11 +283,4 @@ func (p *Plan) Text(width int) string {
 		"task has several instances (under faults), each counts as a task. Variance of the difference: %.4f between "+
 		"tasks, %.4f within for each trial; design effect %.2f.", p.Arms, p.Alpha, p.Between, p.WithinA+p.WithinB, p.Effect))
 	return strings.Join(lines, "\n") + "\n\n" + t.WithNotes(p.Notes...).Text(table.Terminal{Width: width})
-}
-
-func trials(n int) string {
-	if n == 1 {
-		return "1 trial"
-	}
-	return fmt.Sprintf("%d trials", n)
 }

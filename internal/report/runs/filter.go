@@ -98,7 +98,7 @@ func conditionsOf(r *report.Row) []string {
 }
 
 // Badness orders failed episodes for a reader. The worst is a wrong answer to a request that nothing disturbed or under
-// a fault that the agent did not notice: nothing tells the user that it is wrong. Then come failures that show.
+// a fault that the agent did not notice: nothing shows the user that it is wrong. Then come failures that show.
 func Badness(r *report.Row) int {
 	g := &r.Grade
 	if !g.Valid || g.Success {

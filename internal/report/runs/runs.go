@@ -23,7 +23,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Run is the file of a run with its suite. The run may still be going on.
+// Run is the file of a run with its suite. The run may still be in progress.
 type Run struct {
 	Path  string
 	Store *episode.Store

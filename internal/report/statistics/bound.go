@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Side is the side of a value on which a one-sided bound lies.
+// Side is the side of a value that a one-sided bound is on.
 type Side int
 
 // The sides.

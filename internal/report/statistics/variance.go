@@ -49,7 +49,7 @@ func ComponentsOf(tasks []Trials) Components {
 	return c
 }
 
-// Consistency is the share of the variance of outcomes that lies between tasks and not between the trials of a task: 1
+// Consistency is the share of the variance of outcomes that is between tasks and not between the trials of a task: 1
 // if all trials of a task end alike, 0 if they are independent of the task. It is nil if there is no variance.
 func (c *Components) Consistency() *float64 {
 	if c.Within == nil || c.Between == nil || *c.Within+*c.Between == 0 {

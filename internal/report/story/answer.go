@@ -14,7 +14,7 @@ import (
 type Comparison struct {
 	Got      string   `json:"got"`                // the final word as text: answered, declined, yes, no, none
 	Columns  []string `json:"columns,omitempty"`  // of the expected rows
-	Expected string   `json:"expected,omitempty"` // where no rows are expected: what is
+	Expected string   `json:"expected,omitempty"` // what is right if the expected answer is not rows
 	Ordered  bool     `json:"ordered,omitempty"`
 	// Missing and Extra are the rows that only one of the two has, as JSON; Equal counts those that both have.
 	Missing []string `json:"missing,omitempty"`
@@ -50,7 +50,7 @@ func compare(c *Case) *Comparison {
 	return out
 }
 
-// expectedWord says what is right where no rows are.
+// expectedWord says what is right if the expected answer is not rows.
 func expectedWord(g *task.Gold) string {
 	switch {
 	case g.Kind == task.GoldDecline:
@@ -156,7 +156,7 @@ func answerRows(events []transcript.Event) (rows []string, readable bool) {
 			return rows, true
 		}
 		if reference(e.Answer) {
-			return nil, false // to a call that failed
+			return nil, false // it refers to a call that failed
 		}
 		return rowsOf(e.Answer)
 	}

@@ -1,7 +1,7 @@
-// Package story tells episodes: what was asked and shown, what the agent did turn by turn, where a fault took effect
+// Package story prints episodes: what was asked and shown, what the agent did turn by turn, where a fault took effect
 // and what it changed, the answer beside the expected one, and the grade with its reasons, next to the clean episode of
 // the same task. A bundle takes episodes to a machine that has neither their suite nor their run. It must never grade
-// an episode in a way of its own.
+// an episode by rules of its own.
 package story
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Case is everything that is known of one episode. It needs neither suite nor run.
+// Case is everything that a reader can know about one episode. It needs neither suite nor run.
 type Case struct {
 	transcript.Header
 	Role       string                `json:"role"` // of the instance

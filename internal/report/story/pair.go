@@ -62,10 +62,10 @@ func Verdict(g *grade.Grade) string {
 
 // reactionWords say what an agent did about a fault.
 var reactionWords = map[string]string{
-	grade.ReactionUnnoticed:   "The agent did not notice: it went on as if nothing had happened.",
-	grade.ReactionNoticed:     "The agent noticed, and nothing that it tried went through.",
+	grade.ReactionUnnoticed:   "The agent did not notice and continued as if nothing had happened.",
+	grade.ReactionNoticed:     "The agent noticed, but nothing that it tried worked.",
 	grade.ReactionUnfinished:  "The agent noticed and got further, but not to the right result.",
-	grade.ReactionMisreported: "The agent saw the right result, and its answer differs.",
+	grade.ReactionMisreported: "The agent saw the right result, but answered something else.",
 	grade.ReactionCrashed:     "The agent's program failed after the fault.",
 	grade.ReactionCutOff:      "The episode ended before the agent could react.",
 }
@@ -90,7 +90,7 @@ func reasons(g *grade.Grade) []string {
 		add("A call had returned the expected result.")
 	}
 	if r := g.Reaction; r != nil {
-		add("%s took effect first, on %s.", r.First, count(r.Struck, "call"))
+		add("%s took effect first, on %s.", r.First, table.Counted(r.Struck, "call"))
 		if text := reactionWords[r.Class]; text != "" {
 			add("%s", text)
 		}
@@ -129,13 +129,6 @@ func counted(counts map[string]int) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // conditionWords explains the conditions of an episode, a sentence each.

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -226,9 +227,9 @@ func WriteReplayed(w io.Writer, list []Replayed, width int) error {
 	case played == 0:
 		p.line("no episode was played again")
 	case same == played:
-		p.line(count(played, "episode") + plural(played, " was", " were") + " played again: all came out the same")
+		p.line(table.Counted(played, "episode") + plural(played, " was", " were") + " played again: all came out the same")
 	default:
-		p.line(fmt.Sprintf("%s%s played again: %d did not come out the same", count(played, "episode"),
+		p.line(fmt.Sprintf("%s%s played again: %d did not come out the same", table.Counted(played, "episode"),
 			plural(played, " was", " were"), played-same))
 	}
 	for _, line := range p.lines {

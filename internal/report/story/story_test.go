@@ -228,6 +228,6 @@ func TestFaultsAreShownWhereTheyTookEffect(t *testing.T) {
 		at += next
 	}
 	if strings.Count(text, "clean    [1]") != 1 || strings.Contains(text, "clean episode, turn") {
-		t.Errorf("the clean episode is told twice:\n%s", text)
+		t.Errorf("the clean episode appears twice:\n%s", text)
 	}
 }

@@ -44,7 +44,7 @@ func (p *Pair) Text(width int, full bool) string {
 
 func (w *page) line(text string) { w.lines = append(w.lines, strings.TrimRight(text, " ")) }
 
-// labelled writes a value behind its name, on as many lines as it takes.
+// labelled writes a value after its name, on as many lines as it takes.
 func (w *page) labelled(name, value string) { w.clipped(name, value, clipLines) }
 
 func (w *page) clipped(name, value string, limit int) {
@@ -235,7 +235,7 @@ func (w *page) turn(t, other *Turn, name string) {
 	}
 }
 
-// step writes one act and what came of it.
+// step writes one act and its result.
 func (w *page) step(s *Step) {
 	switch s.Kind {
 	case transcript.EventCall:
@@ -301,14 +301,14 @@ func (w *page) answer(a *Comparison, c *Case) {
 	case a.Order:
 		w.labelled("", "the same rows in another order")
 	case a.Equal > 0:
-		w.labelled("", count(a.Equal, "row")+" in both")
+		w.labelled("", table.Counted(a.Equal, "row")+" in both")
 	}
 }
 
 // rows writes the rows that only one side has.
 func (w *page) rows(sign string, rows []string, meaning string) {
 	if len(rows) > 0 {
-		w.labelled("", fmt.Sprintf("%s %s:", count(len(rows), "row"), meaning))
+		w.labelled("", fmt.Sprintf("%s %s:", table.Counted(len(rows), "row"), meaning))
 	}
 	for i, row := range rows {
 		if i == clipRows && !w.full {
@@ -327,7 +327,7 @@ func (w *page) grade(p *Pair) {
 		w.labelled("", text)
 	}
 	g := &p.Case.Grade
-	text := fmt.Sprintf("%s, %s", count(g.Turns, "turn"), count(g.Calls, "call"))
+	text := fmt.Sprintf("%s, %s", table.Counted(g.Turns, "turn"), table.Counted(g.Calls, "call"))
 	if g.Tokens > 0 {
 		text += fmt.Sprintf(", %d tokens", g.Tokens)
 	}
@@ -336,13 +336,13 @@ func (w *page) grade(p *Pair) {
 	}
 	if p.Twin != nil {
 		t := &p.Twin.Grade
-		text += fmt.Sprintf("; the clean episode %s: %s, %s, %s", p.Twin.ID, Verdict(t), count(t.Turns, "turn"),
-			count(t.Calls, "call"))
+		text += fmt.Sprintf("; the clean episode %s: %s, %s, %s", p.Twin.ID, Verdict(t), table.Counted(t.Turns, "turn"),
+			table.Counted(t.Calls, "call"))
 	}
 	w.labelled("effort", text)
 }
 
-// Brief tells the episode in six lines beside the clean one, which must exist.
+// Brief writes the episode in six lines beside the clean one, which must exist.
 func (p *Pair) Brief(width int) string {
 	w := &page{width: width}
 	half := (width - labelWidth - 2) / 2
@@ -384,16 +384,7 @@ func safe(text string) string {
 // shorten cuts a text to one line of a number of cells.
 func shorten(text string, width int) string {
 	text = strings.Join(strings.Fields(safe(head(text, 8*width))), " ")
-	if table.Width(text) <= width {
-		return text
-	}
-	used := 0
-	for i, r := range text {
-		if used += table.Width(string(r)); used > width-1 {
-			return text[:i] + "…"
-		}
-	}
-	return text
+	return table.Cut(text, width)
 }
 
 // fromDifference drops what two long texts begin with in common, but for a few characters.

@@ -8,12 +8,12 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Turn is one decision of an agent and what came of it. Number is 0 for what was before the first decision.
+// Turn is one decision of an agent with its acts and their results. Number is 0 for events before the first decision.
 type Turn struct {
 	Number   int            `json:"number"`
 	Asked    []task.Message `json:"asked,omitempty"` // what a model was sent
 	Thought  string         `json:"thought,omitempty"`
-	Reply    string         `json:"reply,omitempty"` // as it came
+	Reply    string         `json:"reply,omitempty"` // as received
 	Unparsed []task.Unparse `json:"unparsed,omitempty"`
 	Retries  []string       `json:"retries,omitempty"`
 	Adapted  []string       `json:"adapted,omitempty"`
@@ -121,7 +121,7 @@ func (s *Step) act() string {
 	return s.Kind + "\x00" + s.Tool + "\x00" + compact(s.Arguments) + "\x00" + s.Text
 }
 
-// outcome is what came of a step.
+// outcome is the result of a step.
 func (s *Step) outcome() string { return compact(s.Result) + "\x00" + s.Error + "\x00" + s.Note }
 
 // acts reports whether two turns did the same.
