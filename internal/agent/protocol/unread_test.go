@@ -151,3 +151,25 @@ func TestHalfActsAreNotExecuted(t *testing.T) {
 		}
 	}
 }
+
+// TestLongRepliesAreCut reads replies that are longer than the bound, with a call on either side of it or across it: a
+// reply is read as if its provider had cut it there.
+func TestLongRepliesAreCut(t *testing.T) {
+	const call = `[{"name": "get_all", "arguments": {}}]`
+	filler := strings.Repeat(" ", maxText)
+	for text, calls := range map[string]int{
+		filler + call: 0, filler[:maxText-len(call)/2] + call: 0, filler[:maxText-len(call)] + call + filler: 1,
+	} {
+		read, err := Interpret("tools", &model.Reply{Message: model.Message{Content: text}}, agenttest.View(t).Tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(read.Calls) != calls {
+			t.Errorf("%d calls are read of %d bytes, want %d", len(read.Calls), len(text), calls)
+		}
+	}
+	h := playProtocol(t, "tools", Config{Client: says(filler+call, "Decline: no", "Decline: no")}, agenttest.View(t))
+	if first := h.Turns[0]; len(first.Reply) != maxText || len(first.Actions) > 0 {
+		t.Errorf("the transcript keeps %d bytes and the actions %v", len(first.Reply), first.Actions)
+	}
+}
