@@ -117,6 +117,8 @@ func Behaviours() []Behaviour {
 		{"quota of a day is spent", "Google, Groq", o, failing(429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED",`+
 			`"message":"Quota exceeded for metric: requests per day"}}`)},
 		{"method is not allowed", "any web server", o, failing(405, "Method Not Allowed")},
+		{"address is another one", "any web server", o, always(Response{Status: 307, Body: " ",
+			Header: map[string]string{"Location": "https://elsewhere.example/v1"}})},
 		{"max_tokens is too large", "OpenAI", o, failing(400, `{"error":{"message":"max_tokens is too large: 500. This `+
 			`model supports at most 100 completion tokens, whereas you provided 500."}}`)},
 		{"prompt is filtered with status 200", "Azure", o, body(`{"choices":[],"prompt_filter_results":[{"prompt_index":0,` +
