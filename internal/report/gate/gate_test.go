@@ -183,3 +183,54 @@ func TestJUnit(t *testing.T) {
 		t.Error("a control character reaches the output")
 	}
 }
+
+// TestSeveralRulesShareAlpha adds a rule that is met: the p of a broken one doubles, so that a weak BLOCK stays open.
+func TestSeveralRulesShareAlpha(t *testing.T) {
+	judge := func(right int, rules ...Rule) *Verdict {
+		rows := draw(sample(report.PartClean, 40, 1), func(task int, g *grade.Grade) { g.Success, g.Turns = task < right, 1 })
+		v, err := Judge(&Rules{Alpha: 0.05, Beta: 0.05, Cluster: report.ClusterTask, Rules: rules}, rows, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	success := Rule{Measure: MeasureSuccess, AtLeast: number(0.8)}
+	turns := Rule{Measure: MeasureTurns, AtMost: number(2)}
+	opened := 0
+	for right := range 32 {
+		alone, both := judge(right, success).Results[0], judge(right, success, turns).Results[0]
+		if *both.PBroken != min(1, 2**alone.PBroken) {
+			t.Errorf("%d right: p of two rules %v, alone %v", right, *both.PBroken, *alone.PBroken)
+		}
+		if *both.Upper < *alone.Upper || *both.Lower != *alone.Lower {
+			t.Errorf("%d right: bounds of two rules %v to %v, alone %v to %v", right, *both.Lower, *both.Upper, *alone.Lower,
+				*alone.Upper)
+		}
+		if (both.Decision == Block) != (*both.Upper < 0.8) {
+			t.Errorf("%d right: %s, and the upper bound is %v", right, both.Decision, *both.Upper)
+		}
+		opened += int(yes(alone.Decision == Block && both.Decision == Inconclusive))
+	}
+	if opened == 0 {
+		t.Error("no verdict depends on how many rules there are")
+	}
+}
+
+// TestInvalidEpisodesThatDecideAreNamed leaves out episodes that would turn a PASS if they had failed.
+func TestInvalidEpisodesThatDecideAreNamed(t *testing.T) {
+	for invalid, want := range map[int]bool{0: false, 1: false, 15: true} {
+		rows := draw(sample(report.PartClean, 60, 1), func(task int, g *grade.Grade) {
+			g.Success, g.Valid = task >= invalid, task >= invalid
+		})
+		v, err := Judge(&Rules{Alpha: 0.05, Beta: 0.05, Cluster: report.ClusterTask, Rules: []Rule{
+			{Measure: MeasureSuccess, AtLeast: number(0.8)}}}, rows, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := strings.Contains(strings.Join(strings.Fields(v.Text(80)), " "), fmt.Sprintf("depends on %d invalid", invalid))
+		if r := v.Results[0]; r.Decision != Pass || r.Invalid != invalid || r.Sensitive != want || note != want {
+			t.Errorf("%d invalid episodes: %s, %d invalid, sensitive %v, noted %v", invalid, r.Decision, r.Invalid, r.Sensitive,
+				note)
+		}
+	}
+}

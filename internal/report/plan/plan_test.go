@@ -109,3 +109,57 @@ func TestAssumptionsAreChecked(t *testing.T) {
 		t.Error("an empty pilot is no error")
 	}
 }
+
+// TestArmsComparisonsAndClustersCost checks what each of them does to the number of tasks and episodes.
+func TestArmsComparisonsAndClustersCost(t *testing.T) {
+	tasks := func(change func(*Request)) *Plan {
+		r := Request{Difference: 0.1, Power: 0.8, Alpha: 0.05, Arms: 2, Comparisons: 1, Rate: 0.6, Consistency: 0.5}
+		change(&r)
+		p, err := Make(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range p.Options {
+			if o.Episodes != o.Tasks*o.Trials*r.Arms {
+				t.Errorf("%d tasks with %d trials in %d arms are %d episodes", o.Tasks, o.Trials, r.Arms, o.Episodes)
+			}
+		}
+		return p
+	}
+	base := tasks(func(*Request) {})
+	shared := tasks(func(r *Request) { r.Alpha = 0.05 / 6 })
+	if six := tasks(func(r *Request) { r.Arms, r.Comparisons = 4, 2 }); six.Alpha != 0.05/6 ||
+		six.Options[0].Tasks != shared.Options[0].Tasks || six.Options[0].Tasks <= base.Options[0].Tasks {
+		t.Errorf("six tests at %v each need %d tasks, one needs %d", six.Alpha, six.Options[0].Tasks, base.Options[0].Tasks)
+	}
+	clustered := tasks(func(r *Request) { r.Effect = 2 })
+	if n, m := clustered.Options[0].Tasks, base.Options[0].Tasks; n < 2*m-2 || n > 2*m {
+		t.Errorf("with a design effect of 2, %d tasks are needed, without %d", n, m)
+	}
+}
+
+// TestRunDetectsWhatItsSizeIsPlannedFor plans for the difference that a pilot detects: the answer is the pilot's size.
+func TestRunDetectsWhatItsSizeIsPlannedFor(t *testing.T) {
+	r := task.Draw(4, "detectable")
+	a, _ := chances(r, 150)
+	rows := arm(r, 5, a)
+	p, err := Make(request, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := request
+	again.Difference = p.Run.Detectable
+	q, err := Make(again, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range q.Options {
+		if o.Trials == p.Run.Trials {
+			if math.Abs(float64(o.Tasks-p.Run.Tasks)) > 1 {
+				t.Errorf("%d tasks detect %v, and that takes %d tasks", p.Run.Tasks, p.Run.Detectable, o.Tasks)
+			}
+			return
+		}
+	}
+	t.Fatalf("the plan has no option of %d trials", p.Run.Trials)
+}

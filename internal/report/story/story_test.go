@@ -231,3 +231,30 @@ func TestFaultsAreShownWhereTheyTookEffect(t *testing.T) {
 		t.Errorf("the clean episode appears twice:\n%s", text)
 	}
 }
+
+func TestCleanResultsAreShownForStruckCallsAlone(t *testing.T) {
+	turns := turnsOf("fault x", `call f {"a":1} = [9]`, `call g {} = [8]`, "fault x", `call h {} = [3]`)
+	unfault(turns, turnsOf(`call f {"a":1} = [1]`, `call g {} = [2]`, `call h {} = [3]`))
+	for i, want := range []string{"[1]", "", ""} { // another cause, the same result
+		if got := string(turns[i].Steps[0].Clean); got != want {
+			t.Errorf("turn %d: the clean result is %q, want %q", i+1, got, want)
+		}
+	}
+}
+
+func TestVerdictSaysWhetherAStruckAgentNoticed(t *testing.T) {
+	for want, g := range map[string]grade.Grade{
+		"right": {Valid: true, Success: true, Landed: true},
+		"wrong values": {Valid: true, Cause: "wrong_values",
+			Reaction: &grade.Reaction{Class: grade.ReactionUnnoticed}},
+		"wrong values, fault not noticed": {Valid: true, Landed: true, Cause: "wrong_values"},
+		"wrong values, fault noticed": {Valid: true, Landed: true, Cause: "wrong_values",
+			Reaction: &grade.Reaction{Class: grade.ReactionUnfinished}},
+		"crashed":           {Valid: true, Outcome: grade.OutcomeCrashed, Cause: grade.CauseNoAnswer},
+		"invalid: provider": {Invalid: "provider"},
+	} {
+		if got := Verdict(&g); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
