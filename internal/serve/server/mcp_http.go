@@ -258,8 +258,8 @@ func (a *api) abandon(ctx context.Context, e *Episode) {
 	}
 }
 
-// warnSplit warns once of an agent whose session ended after one call without an answer, and that begins another session
-// on the same instance: a client that opens a session for each call splits one attempt into several episodes.
+// warnSplit warns once of an agent whose session ended after one call without an answer, and that begins another one on
+// the same instance: a client that opens a session for each call splits one attempt into several episodes.
 func (a *api) warnSplit(e *Episode) {
 	key := splitKey(e)
 	a.desks.mu.Lock()
@@ -269,9 +269,9 @@ func (a *api) warnSplit(e *Episode) {
 	}
 	a.desks.mu.Unlock()
 	if known && !warned && a.core.config.Warned != nil {
-		a.core.config.Warned(fmt.Sprintf("%s ended a session on %s after one call, without an answer, and began another one. "+
-			"Each session plays an episode of its own. If the client opens a session for each call, add &episode=NAME to its "+
-			"address, so that all its sessions share one episode", e.header.Agent, e.header.Instance))
+		a.core.config.Warned(fmt.Sprintf("%s ended a session on %s after one call, without an answer, and began another "+
+			"one. Each session plays an episode of its own. If the client opens a session for each call, add &episode=NAME "+
+			"to its address, so that all its sessions share one episode", e.header.Agent, e.header.Instance))
 	}
 }
 
