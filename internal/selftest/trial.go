@@ -66,7 +66,7 @@ func (t *Trial) Instances(fits func(in *suite.Instance, task *task.Task) bool) [
 type Episode struct {
 	report.Row
 	// Answered says that its answer is the right one of the task as published: of a hopeless instance, the answer that
-	// nobody should reach.
+	// no agent should reach.
 	Answered bool
 }
 

@@ -78,7 +78,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Tasks that none of their tools serves stand beside others of their corpus and split, each beside one of its own while
+// Tasks that no tool of theirs serves are paired with others of their corpus and split, each with a different one while
 // there are enough, whatever the order of the suite.
 func TestPairsOfUnrelatedTasks(t *testing.T) {
 	s := &Suite{Manifest: Manifest{Seed: 5}}

@@ -104,7 +104,7 @@ func (t *target) paired(raw json.RawMessage) json.RawMessage {
 	return append(rows, ']')
 }
 
-// joined is a target of one column, in which the texts of gold's columns stand side by side: a first and a last name
+// joined is a target of one column, in which the texts of gold's columns are side by side: a first and a last name
 // as one. It is nil unless all are texts.
 func (t *target) joined() *target {
 	if t.width < 2 || t.width > 3 || len(t.rows) == 0 {

@@ -36,4 +36,4 @@ func Stop(why string) task.Turn {
 }
 
 // Advice marks advice as no part of the request and of no tool's result.
-const Advice = `Advice on trouble with the tools, from whoever gave you this task: `
+const Advice = `Advice about problems with the tools, from the person who set this task: `

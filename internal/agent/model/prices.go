@@ -179,7 +179,7 @@ func (r *priceReader) entry(node ast.Node) {
 		kind, other = other, kind
 	}
 	if fields[kind] == nil || fields[other] != nil {
-		r.fail(node, "a price is of a model or of a prefix: one of the two fields must stand")
+		r.fail(node, "set either model or prefix, not both")
 		return
 	}
 	name, ok := fields[kind].(*ast.StringNode)

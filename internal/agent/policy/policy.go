@@ -35,7 +35,7 @@ type Info struct {
 	Code        bool   // it writes Python, for which it needs an interpreter
 }
 
-// script decides the turns of a policy. It is called with the observations of its last turn; the first call has none.
+// script decides the turns of a policy. It gets the observations of its last turn, and none at first.
 type script interface {
 	Turn(view *task.View, seen []task.Observation) (task.Turn, error)
 }

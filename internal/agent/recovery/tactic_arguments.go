@@ -153,7 +153,7 @@ func spell(arguments map[string]any, fixes []fix) map[string]any {
 }
 
 var argumentTypeTactic = &tactic{
-	TacticInfo: TacticInfo{"argument-type", "an error names the type that an argument is to have: converts its value"},
+	TacticInfo: TacticInfo{"argument-type", "an error names the type of an argument: converts its value"},
 	heal: func(s *sign) (remedy, bool) {
 		argument, wanted, ok := typeIn(s.err.Message)
 		if !ok {
@@ -259,7 +259,7 @@ func dateOf(v any) any {
 
 var strictFormTactic = &tactic{
 	TacticInfo: TacticInfo{"strict-form",
-		"other arguments are echoed than were given, or right ones refused as bad: calls the strict form of the tool"},
+		"a tool echoes other arguments than it got, or refuses right ones: calls the strict form of the tool"},
 	heal: func(s *sign) (remedy, bool) {
 		name, ok := "", s.err.Code == task.CodeBadArguments
 		if ok {

@@ -6,7 +6,7 @@ import (
 
 var checksumTactic = &tactic{
 	TacticInfo: TacticInfo{"checksum",
-		"a count or a sum stands beside the rows: counts and adds up, and takes another source where they do not fit"},
+		"the result states a count or a sum: checks it, and takes another source if the rows differ"},
 	judge: func(s *sign) (verdict, bool) {
 		fits, stated := s.f.addsUp()
 		if !stated {

@@ -10,7 +10,7 @@ import (
 
 var freshSpecificationTactic = &tactic{
 	TacticInfo: TacticInfo{"fresh-specification",
-		"a tool refuses its arguments: asks for its specification as it stands now, and follows what has changed"},
+		"a tool refuses its arguments: asks for its current specification, and follows what has changed"},
 	heal: func(s *sign) (remedy, bool) {
 		switch s.err.Code {
 		case task.CodeUnknownArgument, task.CodeMissingArgument, task.CodeWrongType, task.CodeBadArguments:
@@ -54,7 +54,7 @@ func parametersIn(content []byte) (*task.Schema, bool) {
 			if schema.UnmarshalJSON(text) != nil {
 				return nil, false
 			}
-			// The order of arguments is part of a specification, and maps have none.
+			// The order of arguments is part of a specification, and maps have no order.
 			if properties, ok := valueOf(listed, "properties").(literal.Object); ok {
 				slices.SortStableFunc(schema.Properties, func(a, b task.Property) int {
 					return positionOf(properties, a.Name) - positionOf(properties, b.Name)

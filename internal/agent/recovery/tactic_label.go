@@ -8,7 +8,7 @@ import (
 )
 
 var labelTactic = &tactic{
-	TacticInfo: TacticInfo{"label", "the values of a field stand behind one label: takes it away"},
+	TacticInfo: TacticInfo{"label", "the values of a field begin with one label: removes it"},
 	undo: func(f *finding) bool {
 		return f.eachColumn(func(column int) bool {
 			texts, plain := f.texts(column)

@@ -5,7 +5,7 @@ import (
 )
 
 var legendTactic = &tactic{
-	TacticInfo: TacticInfo{"legend", "a legend says what codes stand for: puts the values in their place"},
+	TacticInfo: TacticInfo{"legend", "a legend says what codes mean: replaces them by the values"},
 	undo: func(f *finding) bool {
 		return f.eachColumn(func(column int) bool {
 			for i := range f.whole {

@@ -5,7 +5,7 @@ import (
 )
 
 var missingTactic = &tactic{
-	TacticInfo: TacticInfo{"missing", "a value is declared to mean that there is none: reads it so"},
+	TacticInfo: TacticInfo{"missing", "a note says which value means a missing one: reads it as missing"},
 	undo: func(f *finding) bool {
 		return f.eachColumn(func(column int) bool {
 			said, ok := f.ofColumn(column, "missing", "null", "sentinel", "absent")

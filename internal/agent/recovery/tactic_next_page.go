@@ -9,7 +9,7 @@ import (
 
 var nextPageTactic = &tactic{
 	TacticInfo: TacticInfo{"next-page",
-		"a cursor stands beside the rows: asks for page after page, and puts them together"},
+		"the result has a cursor: asks for page after page, and joins them"},
 	complete: func(s *sign) (remedy, bool) {
 		cursor := s.f.cursor
 		if cursor == nil || !s.f.table || !s.p.readsRows(s.j) {

@@ -8,7 +8,7 @@ import (
 )
 
 var numberFormatTactic = &tactic{
-	TacticInfo: TacticInfo{"number-format", "a locale stands beside the rows: reads numbers as it writes them"},
+	TacticInfo: TacticInfo{"number-format", "the result names a locale: reads numbers as that locale writes them"},
 	undo: func(f *finding) bool {
 		locale, ok := f.text("locale", "number_format", "language")
 		if !ok {
@@ -93,7 +93,7 @@ func localNumber(text string, groups []string, point string) (any, bool) {
 }
 
 var numberTextTactic = &tactic{
-	TacticInfo: TacticInfo{"number-text", "a field of numbers holds texts: reads the numbers in them"},
+	TacticInfo: TacticInfo{"number-text", "a field of numbers contains texts: reads the numbers in them"},
 	undo: func(f *finding) bool {
 		return f.eachColumn(func(column int) bool {
 			return f.kind(column) == kindNumber && f.mapColumn(column, numberOf)

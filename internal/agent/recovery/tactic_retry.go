@@ -9,7 +9,7 @@ import (
 
 var otherPlanTactic = &tactic{
 	TacticInfo: TacticInfo{"other-plan",
-		"a tool fails for good, or a result cannot be understood or trusted: goes another way to the answer"},
+		"a tool fails for good, or a result cannot be understood or trusted: tries another plan"},
 	heal: func(s *sign) (remedy, bool) {
 		return remedy{give: s.err.Error()}, true
 	},
@@ -110,7 +110,7 @@ func isIncomplete(f *finding) bool {
 }
 
 var waitTactic = &tactic{
-	TacticInfo: TacticInfo{"wait", "an error states a wait in turns: lets them pass, doing other work, and makes the " +
+	TacticInfo: TacticInfo{"wait", "an error states a wait in turns: does other work until then, and makes the " +
 		"call again"},
 	heal: func(s *sign) (remedy, bool) {
 		turns, ok := waitIn(s.err.Message)

@@ -8,7 +8,7 @@ import (
 )
 
 var envelopeTactic = &tactic{
-	TacticInfo: TacticInfo{"envelope", "the rows stand in an envelope or column by column: reads them there"},
+	TacticInfo: TacticInfo{"envelope", "the rows are in an envelope, or column by column: reads them there"},
 	shape: func(v any, f *finding) bool {
 		whole, ok := v.(literal.Object)
 		if !ok {
@@ -74,7 +74,7 @@ var fieldNameTactic = &tactic{
 }
 
 var sentenceTactic = &tactic{
-	TacticInfo: TacticInfo{"sentence", "the values of a field stand inside a sentence: takes them out"},
+	TacticInfo: TacticInfo{"sentence", "the values of a field are inside sentences: takes them out"},
 	undo: func(f *finding) bool {
 		return f.eachColumn(func(column int) bool {
 			texts, plain := f.texts(column)

@@ -1,7 +1,7 @@
 package recovery
 
 var sortTactic = &tactic{
-	TacticInfo: TacticInfo{"sort", "the place of each row stands beside the rows: puts them in order"},
+	TacticInfo: TacticInfo{"sort", "the result states the place of each row: puts the rows in order"},
 	undo: func(f *finding) bool {
 		for _, m := range f.beside("sort", "order", "position", "rank", "place") {
 			list, ok := m.Value.([]any)

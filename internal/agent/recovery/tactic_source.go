@@ -100,7 +100,7 @@ func isUnit(word string) bool { return slices.Contains(units, word) }
 
 var newestTactic = &tactic{
 	TacticInfo: TacticInfo{"newest",
-		"a date stands beside the rows, and another source is named: asks it too, and trusts the newer where they differ"},
+		"the result states a date and names another source: asks it too, and trusts the newer if they differ"},
 	judge: func(s *sign) (verdict, bool) {
 		mine, dated := s.f.date()
 		if !dated || len(s.f.sources()) == 0 {

@@ -89,7 +89,7 @@ const nearby = 200
 
 // attemptedTool returns the position where an offered tool's name is used as in a call: before a bracket, before one
 // of its arguments, as a tag, as a value in an object, in a row with its arguments, or as all that a line says. It
-// returns -1 if there is none.
+// returns -1 if no name is.
 func (p *reading) attemptedTool(text string, start int) int {
 	brace := strings.IndexByte(text, '{')
 	for _, m := range anyName.FindAllStringIndex(text, -1) {

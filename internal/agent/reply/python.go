@@ -74,17 +74,17 @@ func (l *lowering) call(n *literal.Node, label string) error {
 func (l *lowering) value(n *literal.Node) error {
 	switch n.Kind {
 	case literal.Name:
-		stands, ok := l.p.labels.names[n.Text]
+		meant, ok := l.p.labels.names[n.Text]
 		if !ok {
 			return literal.ErrExpression
 		}
 		if len(n.Items) == 0 {
-			stands.Span = n.Span
-			*n = stands
+			meant.Span = n.Span
+			*n = meant
 			return nil
 		}
-		r, isReference := task.ParseReference(stands.Text)
-		if stands.Kind != literal.Text || !isReference || r.Column != "" || len(n.Items) > 1 ||
+		r, isReference := task.ParseReference(meant.Text)
+		if meant.Kind != literal.Text || !isReference || r.Column != "" || len(n.Items) > 1 ||
 			strings.Contains(n.Items[0].Text, "$") || n.Items[0].Text == "" {
 			return literal.ErrExpression
 		}

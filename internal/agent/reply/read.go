@@ -31,7 +31,7 @@ const (
 	ReasonPositional      = "positional"               // positional arguments that no parameter takes
 	ReasonTag             = "tag"                      // a tagged block without a readable call
 	ReasonFence           = "fence"                    // a fenced block of code without a readable call
-	ReasonNoCall          = "no_call"                  // calls were requested, and the reply has none
+	ReasonNoCall          = "no_call"                  // calls were requested, and the reply has no call
 	ReasonNoAct           = "no_act"                   // the reply names neither an action nor an answer
 	ReasonNoTool          = "no_tool"                  // an action that names no tool
 	ReasonObservation     = "hallucinated_observation" // the model wrote the environment's or the user's turn itself

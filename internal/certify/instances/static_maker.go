@@ -55,7 +55,7 @@ const (
 	CheckGone          = "detail_gone"              // no message has the value, another form of it or a part of it
 	CheckNotObtainable = "detail_not_obtainable"    // no shown tool is documented to return it, or reveals it
 	CheckComplete      = "original_complete"        // the original or the documentation has every required value
-	CheckOthers        = "shown_tools_do_not_serve" // none is named, documented or called like a needed one
+	CheckOthers        = "shown_tools_do_not_serve" // no shown tool is named, documented or called like a needed one
 )
 
 // static makes the family of conditions of the request and of the toolkit for tasks whose tools cannot be run. It
@@ -253,7 +253,7 @@ func (m *staticMaker) certify(ctx context.Context) (*Yield, error) {
 	return all, nil
 }
 
-// certifyDraft checks the instances of a draft. If one fails, none is published.
+// certifyDraft checks the instances of a draft. If one fails, it publishes no instance.
 func (m *staticMaker) certifyDraft(
 	ctx context.Context, stage *episode.Stage, y *Yield, t *task.Task, d *staticDraft,
 ) error {

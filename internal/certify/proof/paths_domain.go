@@ -73,7 +73,7 @@ func (d *columnDomains) join(a, b string) {
 	}
 }
 
-// of returns the domain of a column, "" if none is named.
+// of returns the domain of a column, "" if the column names no domain.
 func (d *columnDomains) of(table, column string) string {
 	if table == "" || column == "" {
 		return ""

@@ -103,7 +103,7 @@ const (
 	serving             // it plainly can
 )
 
-// fit judges whether a tool may stand in for a needed one by what a caller has: all that it requires can be filled from
+// fit judges whether a tool may replace a needed one by what a caller has: all that it requires can be filled from
 // the right call, and it is about the same thing. It is doubtful where all but one can be filled and the names share a
 // word, or where several numbers are all that it requires: interest and future value.
 func (s *Shelf) fit(t *task.Tool, n *Need) fit {

@@ -56,7 +56,7 @@ func rivalNames(r *Rivals) string {
 }
 
 // TestRelated plants tools that return the answer by other means, among the database's tools and among the made ones:
-// none is chosen, however similar it is. The database's related tools come first, most similar first.
+// no such tool is chosen, however similar it is. The database's related tools come first, most similar first.
 func TestRelated(t *testing.T) {
 	plain := newFixture(t, garden, nil)
 	same := like(plain, "origin_of", "same_origin", "SELECT max(origin) AS origin FROM plant WHERE name = ?1")

@@ -152,7 +152,7 @@ func slowDistance(x, y []string) int {
 	}
 }
 
-// FuzzForms reads numbers and days out of any text: they stand where they are said to stand, in order, within the text.
+// FuzzForms reads numbers and days out of any text: each is at the place that is reported, in order, within the text.
 func FuzzForms(f *testing.F) {
 	for _, text := range []string{"half a dozen", "twenty-one 21 2,100", "1 March 2020 or 3/4/2021",
 		"half a dozen eggs in 2001-02-03T04", "one hundred thousand and 5%"} {

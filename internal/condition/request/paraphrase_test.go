@@ -30,8 +30,8 @@ func TestParaphraseWords(t *testing.T) {
 // sqlWords are words of SQL that no paraphrase has, as they are written there.
 var sqlWords = regexp.MustCompile(`\b(SELECT|FROM|WHERE|JOIN|GROUP BY|ORDER BY|LIMIT|HAVING|DISTINCT|COUNT|AVG|SUM|[A-Za-z]\d?\.[a-z_]+)\b|[<>=*]`)
 
-// TestParaphrase says every question at hand in other words: each value of the SQL that the question says stands there
-// as the question says it, the wording differs enough by the stated measure, has nothing of SQL in it, ends as a
+// TestParaphrase says every question at hand in other words: each value of the SQL that the question says is written
+// there as in the question, the wording differs enough by the stated measure, has nothing of SQL in it, ends as a
 // sentence, and is the same every time.
 func TestParaphrase(t *testing.T) {
 	least := map[string]float64{"demo": 0.9, "spider": 0.9, "bird": 0.5}
@@ -73,7 +73,7 @@ func TestParaphrase(t *testing.T) {
 	}
 }
 
-// TestDisambiguate adds context to every question at hand: the question stands in front as it is, what is added names
+// TestDisambiguate adds context to every question at hand: the question comes first, unchanged, what is added names
 // tables and columns of the schema alone, and tells no value of the request or of the answer.
 func TestDisambiguate(t *testing.T) {
 	named := regexp.MustCompile(`the column (\S+(?: \S+)*?) of the table (.+?)(?: is meant| or the column|,|\.(?: |$))`)

@@ -96,7 +96,7 @@ func (r *Reading) Complaint(reply string) string {
 	}
 	for _, form := range r.page.kept {
 		if !slices.ContainsFunc(values, func(v string) bool {
-			return len(v) <= len(form)+longestRead && (stands(v, form) || strings.EqualFold(v, form) || sameAmount(v, form))
+			return len(v) <= len(form)+longestRead && (isSaid(v, form) || strings.EqualFold(v, form) || sameAmount(v, form))
 		}) {
 			return complainMeaning
 		}

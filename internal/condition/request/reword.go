@@ -100,7 +100,7 @@ func keptAsSaid(values []*Value) []Kept {
 }
 
 // saidAs returns how a paraphrase says a value: as the messages do; but where these inflect it, or name the people of a
-// country, as the SQL has it, for it will stand in quotes.
+// country, as the SQL has it, because the paraphrase puts it in quotes.
 func (v *Value) saidAs() (form string, shift int64) {
 	if !v.said() {
 		return text(v.Value), 0
@@ -115,15 +115,15 @@ func (v *Value) saidAs() (form string, shift int64) {
 // holds reports whether the messages say every value that is kept.
 func (r *Rewording) holds() bool {
 	for _, k := range r.Kept {
-		if !slices.ContainsFunc(r.Messages, func(m task.Message) bool { return stands(m.Content, k.Form) }) {
+		if !slices.ContainsFunc(r.Messages, func(m task.Message) bool { return isSaid(m.Content, k.Form) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// stands reports whether a text contains a form with no letter or digit at its ends.
-func stands(s, form string) bool {
+// isSaid reports whether a text contains a form with no letter or digit at its ends.
+func isSaid(s, form string) bool {
 	for from := 0; form != ""; {
 		at := strings.Index(s[from:], form)
 		if at < 0 {

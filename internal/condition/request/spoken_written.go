@@ -19,7 +19,7 @@ func SpokenParaphrase(t *Task) *Page {
 	}
 	var stay []string
 	for _, s := range protected(t, p.Own, p.Message, Values(t)) {
-		if form := strings.TrimSpace(p.Own[s.start:s.end]); form != "" && form != p.Own && stands(p.Own, form) &&
+		if form := strings.TrimSpace(p.Own[s.start:s.end]); form != "" && form != p.Own && isSaid(p.Own, form) &&
 			!slices.Contains(stay, form) {
 			stay = append(stay, form)
 		}

@@ -12,8 +12,8 @@ import (
 
 // TestSurface writes every question at hand in all strengths: strength 0 changes nothing, each one changes at least as
 // much as the one below, the strongest more than the weakest, and the same comes out every time. Every value that the
-// question said stands there in a form that is read back to it and to no other value of its column, and so do the words
-// on which the meaning hangs.
+// question said is written in a form that means it and no other value of its column, and the words on which the meaning
+// depends are there.
 func TestSurface(t *testing.T) {
 	for name, list := range corpora(t) {
 		made, strengths := 0, [6]int{}
@@ -58,7 +58,7 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// counted counts how often a word stands in a text.
+// counted counts how often a word occurs in a text.
 func counted(s, word string) int {
 	n := 0
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -69,7 +69,7 @@ func counted(s, word string) int {
 	return n
 }
 
-// checkKept wants every value that a question said to stand in another wording.
+// checkKept wants every value that a question said to occur in another wording.
 func checkKept(t *testing.T, e example, is string, kept []request.Kept) {
 	t.Helper()
 	for _, k := range kept {
@@ -122,7 +122,7 @@ func TestSurfaceLeavesDoubtfulFormsAlone(t *testing.T) {
 	}
 }
 
-// FuzzSurface writes any question with slips: its value stands there, and nothing changes at strength 0.
+// FuzzSurface writes any question with slips: its value is still there, and nothing changes at strength 0.
 func FuzzSurface(f *testing.F) {
 	for _, s := range []string{"Which ships sail under the flag of Malta?", "ÅÅÅ  Malta\t\"Malta\"", "", "?",
 		"aaaaa bbbbb Malta.", "Malta and seventeen 17 2020-01-02"} {
@@ -148,9 +148,8 @@ func FuzzSurface(f *testing.F) {
 	})
 }
 
-// TestSlipsAreNoWords types every question at hand with slips: no slip is another word of those that these questions
-// hold, so that none can be taken for what it says. The words are those that stand in three questions or more, typing
-// errors apart.
+// TestSlipsAreNoWords types every question at hand with slips: no slip is another word of these questions, so that no
+// slip can be read as that word. The words are those that occur in three questions or more, typing errors apart.
 func TestSlipsAreNoWords(t *testing.T) {
 	seen := map[string]int{}
 	lists := corpora(t)

@@ -123,7 +123,7 @@ func WrittenParaphrase(t *Task) *Page {
 	kept := keptAsSaid(values)
 	var stay []string
 	for _, k := range kept {
-		if stands(own, k.Form) && !slices.Contains(stay, k.Form) {
+		if isSaid(own, k.Form) && !slices.Contains(stay, k.Form) {
 			stay = append(stay, k.Form)
 		}
 	}
@@ -138,7 +138,7 @@ func WrittenParaphrase(t *Task) *Page {
 	return &Page{
 		Message: at, Own: own, Key: task.Hash(0, "written", "paraphrase", prompt), prompt: prompt, meant: true, kept: stay,
 		judge: func(text string) string {
-			if slices.ContainsFunc(stay, func(form string) bool { return !stands(text, form) }) {
+			if slices.ContainsFunc(stay, func(form string) bool { return !isSaid(text, form) }) {
 				return complainValue
 			}
 			if complaint := invents(t, own, text); complaint != "" {
@@ -214,7 +214,7 @@ func (d *Dropped) written(t *Task, at int, forms []string, tells func(said strin
 			if m.text != at {
 				continue
 			}
-			if form := t.Messages[at].Content[m.start:m.end]; stands(own, form) && !slices.Contains(stay, form) {
+			if form := t.Messages[at].Content[m.start:m.end]; isSaid(own, form) && !slices.Contains(stay, form) {
 				stay = append(stay, form)
 			}
 		}
@@ -229,7 +229,7 @@ func (d *Dropped) written(t *Task, at int, forms []string, tells func(said strin
 			switch {
 			case !once:
 				return complainOpen
-			case slices.ContainsFunc(stay, func(form string) bool { return !stands(said, form) }):
+			case slices.ContainsFunc(stay, func(form string) bool { return !isSaid(said, form) }):
 				return complainValue
 			}
 			return cmp.Or(tells(said), invents(t, own, said), alike(own, said))
@@ -252,8 +252,8 @@ func fills(own, said string, column []task.Value) bool {
 		s, isText := v.(string)
 		s = english.Fold(s)
 		return isText && slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return tells(w.Folded) }) &&
-			stands(said, s) &&
-			!stands(own, s)
+			isSaid(said, s) &&
+			!isSaid(own, s)
 	})
 }
 

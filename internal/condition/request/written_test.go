@@ -27,7 +27,7 @@ func TestWrittenParaphrase(t *testing.T) {
 	for text, want := range map[string]bool{
 		good: true,
 		"Of all ships flying the flag of Malta, finished in a year before 1990, that no captain commands, tell me the 3 biggest by length.": true,
-		// the value as it stands
+		// the value must not be changed
 		strings.Replace(good, "Malta", "Maltese ports", 1): false,
 		strings.Replace(good, "1990", "the nineties", 1):   false,
 		strings.Replace(good, "the 3", "the three", 1):     false,

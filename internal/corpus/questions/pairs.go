@@ -138,7 +138,7 @@ func readPair(line []byte, offset int, e *Example, databaseField string, known [
 	return bad
 }
 
-// id returns a line's own id: text on one line or a whole number; "" if it has none.
+// id returns a line's own id: text on one line or a whole number; "" if it has no id.
 func (r *record) id() (string, *fault) {
 	const longest = 120
 	m := r.member("id")

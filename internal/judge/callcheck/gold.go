@@ -3,7 +3,7 @@ package callcheck
 import "slices"
 
 // Gold returns calls that the possible answers of an entry require: the first listed value of each required argument,
-// and dicts with the first value of each required field. Entries that expect no calls have none. Arguments that the
+// and dicts with the first value of each required field. Entries that expect no calls have no gold. Arguments that the
 // function does not document are left out. An argument without any listed value is left out, or empty if the function
 // requires it.
 //

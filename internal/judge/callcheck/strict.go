@@ -16,14 +16,14 @@ var Oddities = []Oddity{
 		"not the empty text.",
 		"An answer of another type further on is a wrong type, unless that is the documented type."},
 	{"variable", "Where that type is not the documented one, the value is taken for a variable.",
-		"It must equal a possible answer to the letter: texts are not normalised, dicts not compared field by field."},
+		"It must equal a possible answer exactly: texts are not normalised, dicts not compared field by field."},
 	{"optional-text", "The empty text among possible answers says that the argument may be left out.",
-		"A text that normalises to nothing, such as a full stop, is right where it stands."},
+		"A text that normalises to nothing, such as a full stop, is right there."},
 	{"optional-list", "In the comparison of lists the empty text is an empty list.",
 		"An empty list is right for a list, or list of dicts, that may be left out; its elements' types are not " +
 			"looked at."},
 	{"optional-dict", "Dicts are compared with possible answers other than the empty text alone.",
-		"Where there is none but that, any dict is wrong, as is any value of an argument with no possible " +
+		"If that is the only one, any dict is wrong, as is any value of an argument with no possible " +
 			"answer at all."},
 	{"elements-stay", "A whole number is taken for a real one as an argument, never inside a list or a dict.",
 		"[1, 2] has a wrong type for a list of floats, unless the possible answer has a whole number first."},
@@ -37,7 +37,7 @@ var Oddities = []Oddity{
 	{"signs-vanish", "The normalisation of texts removes the space and , . / - _ * ^.",
 		"-5 and 5, 1.5 and 15, x^2 and x2 are the same text; tabs and other spaces are not removed."},
 	{"text-as-list", "A text among the possible lists is a list of its characters.",
-		"It matters where a text other than the empty one is listed behind a list."},
+		"It matters where a text other than the empty one is listed after a list."},
 	{"any-is-text", "The type any means a text.", "A number for it has a wrong type."},
 	{"dots-first-function", "In the simple category the function is the first one documented, whatever the " +
 		"answer calls it.", ""},

@@ -152,7 +152,7 @@ func played(t *testing.T, calls []task.Call, start []world) *transcript.Transcri
 	return record(append(events, answer(`"no"`), end(transcript.EndAnswered))...)
 }
 
-// rawMessage keeps JSON as it stands.
+// rawMessage keeps the bytes of JSON.
 type rawMessage []byte
 
 func (r *rawMessage) UnmarshalJSON(data []byte) error {

@@ -28,7 +28,7 @@ type given struct {
 // saying is how the texts of an example mention a value.
 type saying struct {
 	exact bool   // it is there literally, or need not be said
-	near  string // what stands in its place, "" for nothing
+	near  string // what replaces it, "" for nothing
 	where string // in words
 }
 
@@ -44,7 +44,7 @@ func (s *subject) say(g *parameter.Given) saying {
 		{s.Example.Question, "the question"}, {s.Example.Evidence, "the evidence"},
 	}
 	for _, t := range texts {
-		if stands(t.text, g) {
+		if isSaid(t.text, g) {
 			return saying{exact: true}
 		}
 	}
@@ -63,7 +63,7 @@ func (s *subject) say(g *parameter.Given) saying {
 		}
 	}
 	for _, text := range []string{column.Values, column.Description} {
-		if stands(text, g) {
+		if isSaid(text, g) {
 			return saying{near: excerpt(text), where: "the description of the column"}
 		}
 	}
@@ -92,14 +92,14 @@ func implied(g *parameter.Given) bool {
 	return ok && g.Column == "" && (v == 0 && g.Role != task.RoleLike || v == 1 && g.Role == task.RoleCompare)
 }
 
-// stands reports whether a text contains a literal as whole tokens. Of a pattern, only the text around its wildcards
+// isSaid reports whether a text contains a literal as whole tokens. Of a pattern, only the text around its wildcards
 // counts.
-func stands(text string, g *parameter.Given) bool {
+func isSaid(text string, g *parameter.Given) bool {
 	pattern, ok := g.Value.(string)
 	if !ok || g.Role != task.RoleLike {
 		v, isNumber := g.Value.(int64)
 		real, isReal := g.Value.(float64)
-		return len(parameter.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && standsNumber(text, float64(v)+real,
+		return len(parameter.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && isNumberSaid(text, float64(v)+real,
 			g.Role)
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '%' || r == '_' || r == '*' || r == '?' })
@@ -131,10 +131,10 @@ func nearSpelling(text string, g *parameter.Given) string {
 	return ""
 }
 
-// standsNumber reports whether a text mentions a number: in digits, with separators or a unit, beside a bound on
+// isNumberSaid reports whether a text mentions a number: in digits, with separators or a unit, beside a bound on
 // whole numbers (at least 3 is > 2; [bounds] compares the bounds themselves), or as the place after skipped ones (the
 // third skips two).
-func standsNumber(text string, v float64, role string) bool {
+func isNumberSaid(text string, v float64, role string) bool {
 	whole := v == math.Trunc(v)
 	list := english.Numerals(text)
 	return slices.ContainsFunc(list, func(n english.Numeral) bool {

@@ -119,7 +119,7 @@ func TestSpellings(t *testing.T) {
 	} {
 		g := &parameter.Given{Value: c.value, Role: c.role, Column: "column"}
 		got := nearSpelling(c.text, g)
-		if stands(c.text, g) {
+		if isSaid(c.text, g) {
 			got = "="
 		}
 		if got != c.want {

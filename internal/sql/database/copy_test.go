@@ -120,7 +120,7 @@ func TestTiedColumns(t *testing.T) {
 	}
 }
 
-// TestChangeChangesOneColumn tries what is none of the column's values.
+// TestChangeChangesOneColumn tries values that the column does not have.
 func TestChangeChangesOneColumn(t *testing.T) {
 	w, c := copied(t, harbour)
 	ctx := context.Background()

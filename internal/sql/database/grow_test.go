@@ -214,7 +214,7 @@ func describe(sch *schema.Database) string {
 	return b.String()
 }
 
-// TestGrowRandomSchemas grows neighbours of schemas that nobody would write.
+// TestGrowRandomSchemas grows neighbours of schemas that no person would write.
 func TestGrowRandomSchemas(t *testing.T) {
 	filled, tables := 0, 0
 	for seed := range uint64(60) {
@@ -227,9 +227,9 @@ func TestGrowRandomSchemas(t *testing.T) {
 	}
 }
 
-// TestWitnessesStand plants witnesses of which each joins three tables and fixes values on keys and elsewhere: each
-// must stand, as a whole, in at least eight of 24 neighbours.
-func TestWitnessesStand(t *testing.T) {
+// TestWitnessesArePlanted plants witnesses that join three tables each and fix values on keys and elsewhere: at least
+// eight of 24 neighbours must contain each one as a whole.
+func TestWitnessesArePlanted(t *testing.T) {
 	w := openWorld(t, makeFile(t, music), Options{})
 	sch, err := w.Schema(context.Background())
 	if err != nil {

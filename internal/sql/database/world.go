@@ -141,7 +141,7 @@ func (w *World) take(ctx context.Context) (*connection, error) {
 		return c, err
 	}
 	if c, err = w.open(); err != nil {
-		w.give(nil) // whoever waits may try
+		w.give(nil) // a statement that waits may try
 		return nil, err
 	}
 	return c, nil

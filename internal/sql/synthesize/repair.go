@@ -231,7 +231,7 @@ func (m *maker) steps(ctx context.Context, n int, it *item) ([]step, error) {
 	return append(list, m.wideSteps(rows, literalLimit(it.q))...), nil
 }
 
-// literalLimit returns the number of rows that a query's LIMIT takes, 1 where it has none.
+// literalLimit returns the number of rows that a query's LIMIT takes, 1 if it has no LIMIT.
 func literalLimit(q *sqlast.Query) int {
 	if limit := sqlast.Last(q.Stmt).Limit; limit != nil {
 		if v, ok := q.Literal(limit.Count); ok {

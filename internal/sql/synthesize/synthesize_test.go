@@ -109,8 +109,8 @@ func checkKeys(t *testing.T, path string) {
 	}
 }
 
-// checkLiterals checks that each value that a query's text compares a column with stands in that column; a date may go
-// on with a time of the day.
+// checkLiterals checks that each value that a query's text compares a column with occurs in that column; a time of
+// the day may follow a date.
 func checkLiterals(t *testing.T, m missing, path string) {
 	t.Helper()
 	w := open(t, path)

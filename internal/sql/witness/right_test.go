@@ -244,7 +244,7 @@ func TestListAgainstPermutations(t *testing.T) {
 			result := right.Rows
 			keyed := make([]keyedRow, len(result))
 			for i, row := range result {
-				// The rows stand in the order of their keys, so that those of the cut are the keys.
+				// The rows are in the order of their keys, so that those of the cut are the keys.
 				keyed[i] = keyedRow{key: rows[min(start, len(rows))+i].key, row: row}
 			}
 			text := cutText(keyed)

@@ -31,8 +31,8 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// FuzzTerms: words hold letters, marks or digits alone, are in lower case, stand in the text, and give themselves
-// again.
+// FuzzTerms: words contain letters, marks or digits alone, are in lower case, occur in the text, and are terms of
+// themselves.
 func FuzzTerms(f *testing.F) {
 	for _, seed := range []string{"getHTTPStatus_2", "Names of the employees' dogs", "東京の station3", "\xff\xfe x",
 		"İSTANBUL's ǅ", "aǅb", "x\u0301s"} {

@@ -49,7 +49,7 @@ func TestNameWords(t *testing.T) {
 	}
 }
 
-// FuzzFoldedWords wants the words of any text to stand in it in order, to be its letters and digits, and to be folded
+// FuzzFoldedWords wants the words of any text to occur in it in order, to be its letters and digits, and to be folded
 // once and for all.
 func FuzzFoldedWords(f *testing.F) {
 	for _, s := range []string{"", "Łódź, 1999", "Ærø-søen", "a\xffb", "e\u0301te\u0301", "Straße"} {

@@ -136,7 +136,7 @@ type Vectors struct {
 	asking singleflight.Group
 
 	mu     sync.Mutex
-	length int // of every vector, 0 while none is known
+	length int // of every vector, 0 before the first is known
 	known  map[string]Vector
 	kept   map[string]bool
 }

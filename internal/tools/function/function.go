@@ -95,7 +95,7 @@ func (d *draft) setOperation(u wording.Unit) int {
 	return d.emitWith(u, nil, holes, true, func(p *sqlast.Printer) string { return text.String() + p.Tail(s) })
 }
 
-// site is a place where a sub-SELECT stands.
+// site is the place of a sub-SELECT.
 type site struct {
 	node      ast.Node // what is replaced
 	kind      string   // how the result is bound
@@ -304,7 +304,7 @@ func (d *draft) emitWith(u wording.Unit, texts map[ast.Node]string, holes []para
 	return d.finish(u, text, holes)
 }
 
-// finish numbers the placeholders in the order in which they stand in the text, and appends the call.
+// finish numbers the placeholders in the order of the text, and appends the call.
 func (d *draft) finish(u wording.Unit, text string, holes []parameter.Hole) int {
 	f := &Function{Database: d.q.Schema.Name}
 	call := Call{Function: f}

@@ -19,7 +19,7 @@ var servedProblems = append(slices.Clone(problems),
 	possible{http.StatusGatewayTimeout, "Timeout", "The endpoint did not answer in time."},
 )
 
-// Served returns the OpenAPI 3.1 document of the endpoints that an episode shows, as they stand: those of tools that
+// Served returns the OpenAPI 3.1 document of the endpoints that an episode shows at the time: those of tools that
 // conditions add too. Server is the path under which they are served. Nothing in it comes from what the tools run.
 func Served(database, server string, tools []*task.Tool) ([]byte, error) {
 	own := make([]*task.Tool, len(tools))
@@ -49,7 +49,7 @@ func Served(database, server string, tools []*task.Tool) ([]byte, error) {
 		headers: openapi3.Headers{
 			"Seatrial-Label": text("The label of the result, to refer to it by."),
 			"Seatrial-Note":  text("What the endpoint says beside the records: a JSON string."),
-			"Seatrial-Hint":  text("Advice on trouble with the tools: a JSON string."),
+			"Seatrial-Hint":  text("Advice about problems with the tools: a JSON string."),
 			"Seatrial-Done":  text("`true` where the episode has ended."),
 		},
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// Given is a literal of a query that becomes a parameter: a value that whoever asks has to give.
+// Given is a literal of a query that becomes a parameter: a value that the user has to state.
 type Given struct {
 	Value  task.Value // as the column that it is compared with takes it; of a pattern without inner wildcards, its core
 	Role   string     // one of task.Role…

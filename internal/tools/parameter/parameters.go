@@ -87,7 +87,7 @@ func (f *parameterFinder) compare(x, y ast.Expr, role string) {
 	f.against(x, y, role)
 }
 
-// against makes e a parameter if it is a literal and other is none.
+// against makes e a parameter if it is a literal and other is not.
 func (f *parameterFinder) against(e, other ast.Expr, role string) {
 	e = sqlast.Unparen(e)
 	value, ok := f.q.Literal(e)

@@ -1,7 +1,7 @@
 // Package related makes tools that answer questions near to that of a task: its query is changed in one place (another
 // column, another filter, another aggregate), and what comes of it is compiled, named and documented like every other
-// tool. It must never know rows, agents or suites: whether a tool can give a task's answer is for whoever can execute
-// it to say.
+// tool. It must never know rows, agents or suites: only a package that can execute a tool can say whether it returns
+// a task's answer.
 package related
 
 import (
@@ -35,7 +35,7 @@ var kinds = []string{
 }
 
 // ofMutants are the mutants that a person might ask for, too. One more or one less, DISTINCT and the kinds of joins
-// make questions that nobody would tell from the task's own.
+// make questions that no reader would tell from the task's own.
 var ofMutants = map[string]string{
 	mutant.KindColumn: OtherColumn, mutant.KindAggregate: OtherAggregate, mutant.KindOrder: OtherOrder,
 	mutant.KindGroup:           OtherGroups,
@@ -59,7 +59,7 @@ func Changes(q *sqlast.Query) []Change {
 		kind := ofMutants[m.Kind]
 		switch {
 		case kind == "" || m.Equivalent || isUnion(m.Text) && isUnion(q.Source[m.Start:m.End]):
-		case kind == OtherColumn && len(q.Stmt.Cores) == 1: // which stands below, without averages of keys
+		case kind == OtherColumn && len(q.Stmt.Cores) == 1: // below, without averages of keys
 		default:
 			c.change(kind, m.Start, m.End, m.Text)
 		}
@@ -106,8 +106,8 @@ func (c *changer) change(kind string, start, end int, text string) {
 	}
 }
 
-// others lists the columns of a source that the query does not name: first those that stand in no key, then, where they
-// are wanted, those that do.
+// others lists the columns of a source that the query does not name: first those outside keys, then, if
+// wanted, those of keys.
 func (c *changer) others(src *sqlast.Source, keysToo bool, fits func(sqlast.Column) bool) []string {
 	if src == nil || src.Table == nil {
 		return nil

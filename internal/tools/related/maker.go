@@ -53,8 +53,8 @@ func NewMaker(tools []*task.Tool, names string, seed uint64) *Maker {
 	return m
 }
 
-// keyOf tells the functions of tools apart: style, database, statement, and how arguments are bound. Texts and the
-// types of arguments stand outside of it.
+// keyOf tells the functions of tools apart: style, database, statement, and how arguments are bound. It
+// leaves out texts and the types of arguments.
 func keyOf(t *task.Tool) string {
 	key := t.Style + "\n" + t.Database + "\n" + t.Body.Statement
 	for i := range t.Body.Bindings {
@@ -65,7 +65,7 @@ func keyOf(t *task.Tool) string {
 
 var argumentName = regexp.MustCompile("`[^`]*`")
 
-// textOf is the description of a tool without the names of its arguments, which alone tell nobody what it does.
+// textOf is the description of a tool without the names of its arguments, which alone do not say what it does.
 func textOf(t *task.Tool) string {
 	return t.Style + "\n" + t.Database + "\n" + argumentName.ReplaceAllString(t.Description, "``")
 }

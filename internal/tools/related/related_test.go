@@ -144,9 +144,9 @@ func shelf(t *testing.T, names string) ([]*task.Tool, []*task.Task, []*sqlast.Qu
 	return append(tools, endpoints.Name()...), tasks, parsed
 }
 
-// TestCandidates holds what can be made for a task to what it is for: none is a tool that the suite has, or documented
-// like one, or an endpoint of its name; each comes of the task's query by the change that it names; no change stands
-// before another kind has had its turn.
+// TestCandidates checks what can be made for a task: no candidate is a tool of the suite, documented like one, or an
+// endpoint of its name; each comes from the task's query by the change that it names; no kind of change comes a second
+// time before the others have come once.
 func TestCandidates(t *testing.T) {
 	for _, names := range []string{function.NamesObscure, function.NamesReadable} {
 		tools, tasks, parsed := shelf(t, names)

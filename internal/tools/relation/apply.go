@@ -97,7 +97,7 @@ func Apply(body *task.Body, arguments map[string]any, resolve Resolve) (h *Handl
 type call struct {
 	body      *task.Body
 	arguments map[string]any
-	flat      bool // a transformation whose operation_args stand among the arguments
+	flat      bool // a transformation whose operation_args are among the arguments
 	resolve   Resolve
 	taken     map[string]bool
 }
@@ -384,7 +384,7 @@ func (n *node) add(name string, value *expression, about task.Column) *node {
 	return m
 }
 
-// newKey returns the name of the key to make, "" where none is given.
+// newKey returns the name of the key to make, "" if the call names no key.
 func (c *call) newKey() string {
 	v, ok := c.take("new_key")
 	if !ok || v == nil {
@@ -639,7 +639,7 @@ func (c *call) retrieve() *Handle {
 	return c.rows(h, names, distinct, limit, offset)
 }
 
-// getter reports whether the tool is a getter of the sel style, which alone stands beside others.
+// getter reports whether the tool is a getter of the sel style, the only tool that is called beside others.
 func (c *call) getter() bool {
 	return c.body.Fixed["key_name"] != nil || !slices.Contains(c.body.Keys, "key_name")
 }

@@ -14,7 +14,7 @@ import (
 
 const document = "../../../docs/relation.md"
 
-// TestDocument keeps the reference true. What stands between a line `<!-- tools STYLE PROFILE -->` or `<!-- names STYLE
+// TestDocument keeps the reference true. The text between a line `<!-- tools STYLE PROFILE -->` or `<!-- names STYLE
 // PROFILE -->` and a line `<!-- end -->` is written from the tools; a block of calls is followed by a block of the SQL
 // that they make. With -rewrite both are written anew.
 func TestDocument(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// oracle is a naive interpreter of the operations: after every step all rows stand in a table of their own, so that
+// oracle is a naive interpreter of the operations: after every step all rows are in a table of their own, so that
 // nothing is merged, pruned or put off. SQLite computes single expressions, aggregates and windows over these tables.
 type oracle struct {
 	t      testing.TB
@@ -41,7 +41,7 @@ type field struct {
 	affinity  string // TEXT, INTEGER, REAL, NUMERIC, BLOB (of a column without a type), or "" of what is computed
 	cast      bool   // the affinity is that of a CAST, not of a column
 	collation string // "" means BINARY
-	marked    bool   // COLLATE stands in it
+	marked    bool   // it contains COLLATE
 	row       bool   // in a grouped table: a value of single rows
 	extreme   bool   // in a grouped table: it holds MIN or MAX
 	window    bool   // in a grouped table: it holds a window function
@@ -53,7 +53,7 @@ type term struct {
 	nulls      string
 }
 
-// rows is a relation whose rows stand in a table.
+// rows is a relation whose rows are in a table.
 type rows struct {
 	table string
 	keys  []field // seen

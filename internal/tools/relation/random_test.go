@@ -104,7 +104,7 @@ func (c *chain) apply(from string, tool string, arguments map[string]any, same f
 	if mistake != nil {
 		c.t.Fatalf("%v\n%s", mistake, strings.Join(c.calls, "\n"))
 	}
-	// Schemas do not speak of blobs, which nobody but a tool writes.
+	// Schemas do not mention blobs, which only tools write.
 	if special := specialized[tool]; !strings.Contains(string(text), "$blob") && !conforms(special.Parameters, arguments) {
 		c.t.Fatalf("%s: its schema does not admit %s", tool, text)
 	}
@@ -212,7 +212,7 @@ var conditionNames = []string{
 	"not_glob", "in", "not_in", "between", "not_between", "is_null", "is_not_null", "is", "is_not", "is_true",
 }
 
-// contains reports whether one text stands in another, ASCII letters alike in both cases; a blob holds no text.
+// contains reports whether one text occurs in another, in any case of ASCII letters; a blob contains no text.
 func contains(a, b string) string {
 	return fmt.Sprintf("(CASE WHEN typeof(%[1]s) = 'blob' THEN 0 "+
 		"ELSE instr(lower(CAST(%[1]s AS TEXT)), lower(CAST(%[2]s AS TEXT))) > 0 END)", a, b)
@@ -1066,7 +1066,7 @@ func (c *chain) compare(label string) bool {
 		report("%d rows, want %d", len(got), len(values))
 		return true
 	}
-	// Rows that their order leaves equal may stand in any order among themselves.
+	// Rows that their order leaves equal may be in any order among themselves.
 	for from := 0; from < len(values); {
 		to := from + 1
 		for to < len(values) && places[to] == places[from] {

@@ -230,7 +230,7 @@ func (r *renderer) names(n *node) func(int) string {
 	}
 }
 
-// alias returns the name of the relation in which the i-th column stands.
+// alias returns the name of the relation that has the i-th column.
 func alias(name func(int) string, i int) string {
 	before, _, _ := strings.Cut(name(i), ".")
 	return before

@@ -6,8 +6,8 @@ import (
 )
 
 // Sel returns the call of the sel style that does what a call of the slot style does (NL2API §3.2): its closed
-// arguments stand in the tool's name. A retrieval of several keys is several calls in the sel style, and so cannot be
-// given here: made says of which keys there is no getter.
+// arguments are in the tool's name. A retrieval of several keys is several calls in the sel style, so Sel cannot
+// return it: made says of which keys there is no getter.
 func Sel(tool string, arguments map[string]any, made func(key string) bool) (string, map[string]any, error) {
 	out := maps.Clone(arguments)
 	closed := func(name string) string {

@@ -292,7 +292,7 @@ func TestSelBindsWhatSlotCloses(t *testing.T) {
 	}
 }
 
-// slotOf is the inverse of Sel, by the tool's body: the arguments that its name decides stand among the others again.
+// slotOf is the inverse of Sel, by the tool's body: the arguments that its name decides are among the others again.
 func slotOf(tool *task.Tool, arguments map[string]any) (string, map[string]any) {
 	out := maps.Clone(arguments)
 	operation := map[string]any{}

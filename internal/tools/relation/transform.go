@@ -271,7 +271,7 @@ type transformation struct {
 	c     *call
 	n     *node
 	kind  string
-	name  string      // of the key, "" where none is named
+	name  string      // of the key, "" if it has no name
 	left  *expression // nil where no key is named
 	args  map[string]any
 	taken map[string]bool
@@ -395,7 +395,7 @@ func (t *transformation) valueOrKey(name string) *expression {
 	return e
 }
 
-// operands returns the key and the other operand, in the order in which they stand.
+// operands returns the key and the other operand, in the order of the call.
 func (t *transformation) operands() (a, b *expression) {
 	a, b = t.key(), t.c.other(t.n, t.take)
 	if t.first() {
@@ -615,7 +615,7 @@ func (t *transformation) flags(name string) []bool {
 	return list
 }
 
-// nearest returns the name that differs least from a wrong one, "" where none is near.
+// nearest returns the name that differs least from a wrong one, "" if no name is near.
 func nearest(name string, names []string) string {
 	best, at := len(name)/2+1, ""
 	for _, n := range names {

@@ -25,7 +25,7 @@ type Draft struct {
 }
 
 // Compile compiles a query in the rest style (NL2API §3.3, appendix E.2): one GET endpoint, whose query parameters are
-// the literals of the query. Its plan is one call. Tables of inner joins stand in the order of their names. Where the
+// the literals of the query. Its plan is one call. Tables of inner joins are in the order of their names. Where the
 // paper lets a language model invent names, paths and descriptions, here they are read off the query's tree, the schema
 // and what people wrote about its columns.
 func Compile(q *sqlast.Query) *Draft {
@@ -381,7 +381,7 @@ func (p *phraser) subject(s *ast.SelectStmt, core *ast.SelectQuery, e *documenta
 }
 
 // detail adds what exactly is counted to the fuller subject: a column whose missing values do not count. Where plain
-// columns stand beside the aggregates, the fuller subject lists all columns in their order.
+// columns are beside the aggregates, the fuller subject lists all columns in their order.
 func (e *documentation) detail(p *phraser, core *ast.SelectQuery) {
 	ph := &e.phrases[aspectSubject]
 	var parts []string

@@ -146,7 +146,7 @@ var used = map[ast.Operator]string{
 	ast.OpEq: usedEqual, ast.OpNe: usedNot, ast.OpLt: usedBelow, ast.OpLe: usedMax, ast.OpGt: usedAbove, ast.OpGe: usedMin,
 }
 
-// measured reports whether a node stands in the list of its SELECT.
+// measured reports whether a node is in the list of its SELECT.
 func (p *phraser) measured(n ast.Node) bool {
 	core := p.CoreOf(n)
 	return core != nil && slices.ContainsFunc(core.Columns, func(c *ast.ResultColumn) bool { return inside(n, c) })
@@ -416,7 +416,7 @@ var dateClauses = map[string]string{
 	usedMax:   "must be this or earlier",
 }
 
-// noteOf returns what people wrote about a column as a sentence, "" where nobody did.
+// noteOf returns what people wrote about a column as a sentence, "" if they wrote nothing.
 func noteOf(c schema.Column) string {
 	if c.Values == c.Description {
 		c.Values = ""

@@ -223,7 +223,7 @@ func (h *chain) item(it sqlast.Item) string {
 	return h.key(it.Expr)
 }
 
-// unique copies keys that stand twice, so that each names one column of the result.
+// unique copies keys that occur twice, so that each names one column of the result.
 func (h *chain) unique(keys []string) []string {
 	seen := map[string]bool{}
 	out := slices.Clone(keys)

@@ -160,7 +160,7 @@ func (h *chain) keyOf(o operand, alias string) string {
 	return key
 }
 
-// operand makes what an expression needs, and gives where its value stands.
+// operand makes what an expression needs, and returns the place of its value.
 func (h *chain) operand(e ast.Expr) operand {
 	e = h.resolve(e)
 	if v, ok := h.s.q.Literal(e); ok {
@@ -201,7 +201,7 @@ func (h *chain) operand(e ast.Expr) operand {
 	return operand{key: key}
 }
 
-// build makes the key of an expression that is none yet.
+// build makes a key of an expression that is not a key yet.
 func (h *chain) build(e ast.Expr, alias string) string {
 	switch e := e.(type) {
 	case *ast.Literal:

@@ -263,7 +263,7 @@ func (h *chain) plainTest(e ast.Expr) (test, bool) {
 	return test{}, false
 }
 
-// comparison compares two expressions; a key stands first.
+// comparison compares two expressions; a key comes first.
 func (h *chain) comparison(at ast.Node, name string, x, y ast.Expr) test {
 	for _, e := range []ast.Expr{x, y} {
 		if v, ok := h.resolve(e).(*ast.VectorExpr); ok {
@@ -425,7 +425,7 @@ func (h *chain) between(e *ast.BetweenExpr) (test, bool) {
 	return t, true
 }
 
-// bounds reads BETWEEN of which one bound is a key as two comparisons.
+// bounds reads a BETWEEN with a key as a bound as two comparisons.
 func (h *chain) bounds(e *ast.BetweenExpr) ([]test, bool) {
 	lo, hi := h.operand(e.Lo), h.operand(e.Hi)
 	if (lo.kind == operandKey) == (hi.kind == operandKey) {

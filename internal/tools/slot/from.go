@@ -401,7 +401,7 @@ func (s *slotter) derived(o *operandOfJoin, src *sqlast.Source) {
 	o.columns = map[*sqlast.Source][]string{src: result.keys}
 }
 
-// nested compiles a SELECT that stands inside another. named says that its keys are referred to.
+// nested compiles a SELECT inside another. named says that its keys are referred to.
 func (s *slotter) nested(stmt *ast.SelectStmt, at ast.Node, named bool) *slotResult {
 	if s.q.CorrelatedColumns(stmt) {
 		s.fail(at, reasonCorrelated, "the nested SELECT reads a column of the one around it")

@@ -203,7 +203,7 @@ func (p *paperChain) condition(e ast.Expr) test {
 	return t
 }
 
-// expressionFails says why an expression is none of the paper's.
+// expressionFails says why the paper's operations cannot express an expression.
 func (p *paperChain) expressionFails(e ast.Expr) {
 	switch x := p.resolve(e).(type) {
 	case *ast.BinaryExpr:

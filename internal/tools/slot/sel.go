@@ -55,7 +55,7 @@ func (s *selWriter) call(c task.Call) error {
 	if limit, _ := arguments["limit"].(int64); limit < 0 {
 		delete(arguments, "limit")
 	}
-	// The getters of a row of keys stand beside each other; the last one says what holds for the whole.
+	// The getters of a row of keys are beside each other; the last one says what holds for the whole.
 	for i, key := range keys {
 		get := map[string]any{"data_source": arguments["data_source"]}
 		if i == len(keys)-1 {

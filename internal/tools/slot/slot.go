@@ -34,7 +34,7 @@ type Inexpressible struct {
 func (e *Inexpressible) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
 
 // Reasons of an [Inexpressible]. Those that begin with `paper_` are rules of the paper's own tools: the extended
-// profile has none of them.
+// profile does not have them.
 const (
 	reasonCorrelated   = "correlated_subquery"
 	reasonFunction     = "unsupported_function"
@@ -185,7 +185,7 @@ func (s *slotter) attempt(compile func() node) (err *Inexpressible) {
 	return nil
 }
 
-// fail returns the compilation up because of what stands at n.
+// fail gives the compilation up because of the node n.
 func (s *slotter) fail(n ast.Node, reason, format string, args ...any) {
 	line, column := parser.LineCol(s.q.Source, n.Pos())
 	panic(&Inexpressible{Reason: reason, Message: fmt.Sprintf(format, args...), Line: line, Column: column})

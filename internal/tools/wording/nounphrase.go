@@ -8,7 +8,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// shortUnits are those that nobody says as a word.
+// shortUnits are those that people do not say as a word.
 var shortUnits = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min",
 	"sec", "h",
 	"pct", "kw", "mw")

@@ -669,7 +669,7 @@ var dateComparisons = map[ast.Operator]string{
 	ast.OpLt: "is before", ast.OpLe: "is on or before", ast.OpGt: "is after", ast.OpGe: "is on or after",
 }
 
-// condition writes a condition; an alternative inside stands in parentheses.
+// condition writes a condition; an alternative inside is in parentheses.
 func (w *Sentences) condition(e ast.Expr) string {
 	parts := sqlast.Conjuncts(e)
 	texts := make([]string, len(parts))

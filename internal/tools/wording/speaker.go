@@ -610,7 +610,7 @@ func (p *phrases) where() string {
 	}
 }
 
-// order says in which order rows stand.
+// order says in which order the rows are.
 func (sc *scope) order(s *ast.SelectQuery, terms []*ast.OrderingTerm) string {
 	var list []string
 	for _, t := range terms {

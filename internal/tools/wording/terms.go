@@ -739,7 +739,7 @@ func (p *Terms) Root(core *ast.SelectQuery) *schema.Table {
 	return root
 }
 
-// CoreOf returns the innermost SELECT that a node stands in.
+// CoreOf returns the innermost SELECT that contains a node.
 func (p *Terms) CoreOf(n ast.Node) *ast.SelectQuery {
 	var found *ast.SelectQuery
 	ast.Walk(p.Q.Stmt, func(m ast.Node) bool {

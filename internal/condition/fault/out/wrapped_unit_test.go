@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnitsFitTheirColumns tries names of columns of real databases: units fit, and other numbers have none.
+// TestUnitsFitTheirColumns tries names of columns of real databases: units fit, and other numbers get no unit.
 func TestUnitsFitTheirColumns(t *testing.T) {
 	for column, want := range map[string]string{
 		"price": "USD EUR", "avg_salary": "USD EUR", "SalesAmount": "USD EUR", "weight": "kg", "Height": "m",

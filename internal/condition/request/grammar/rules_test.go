@@ -22,7 +22,7 @@ var harbour = &schema.Database{Name: "harbour", Tables: []schema.Table{
 	table("captain", "captain_id", "full_name", "nationality", "sex", "age", "role"),
 }}
 
-// valueOf reads a number, or a text that is none.
+// valueOf reads a number, or any other text.
 func valueOf(s string) (number float64, numeric bool) {
 	number, err := strconv.ParseFloat(s, 64)
 	return number, err == nil
