@@ -21,7 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
-// putUnder puts the tasks of a suite under the conditions and faults, and adds the instances that hold to the suite.
+// putUnder puts the tasks of a suite under the conditions and faults, and adds the certified instances to the suite.
 func (b *builder) putUnder(
 	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition,
 ) (map[string]suite.InstanceCounts, error) {

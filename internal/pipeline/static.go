@@ -230,7 +230,7 @@ func leaves(v any, visit func(text string)) {
 	}
 }
 
-// stated reports whether every text and number of a plan's arguments is in what the agent is told, ignoring case.
+// stated reports whether every text and number of a plan's arguments is in what the agent sees, ignoring case.
 func stated(t *task.Task, plan *task.Plan) bool {
 	var told strings.Builder
 	for _, m := range t.Messages {

@@ -37,7 +37,7 @@ func Pack(played []*Played) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Played reads the transcripts one after the other. An error of visit ends it; others are of the type [*CorruptError].
+// Played reads the transcripts one after the other. An error of visit ends it; others have the type [*CorruptError].
 func (s *Suite) Played(visit func(*Played) error) error {
 	if len(s.Transcripts) == 0 {
 		return nil

@@ -110,7 +110,7 @@ type Counts struct {
 	Tasks            int            `json:"tasks"` // published examples and variants
 	Variants         int            `json:"variants,omitempty"`
 	VariantsRefused  map[string]int `json:"variants_refused,omitempty"`
-	PlansDropped     int            `json:"plans_dropped,omitempty"` // second plans that do not hold
+	PlansDropped     int            `json:"plans_dropped,omitempty"` // second plans without a proof
 	Weak             int            `json:"weak"`
 	Guessable        int            `json:"guessable"`
 	Ambiguous        int            `json:"ambiguous,omitempty"` // with a flag of [task.AmbiguityFlags]
@@ -610,7 +610,7 @@ func (m *Manifest) computeDigest() (string, error) {
 	return hash(text), nil
 }
 
-// CorruptError says that a suite's folder does not hold what its manifest says.
+// CorruptError says that a suite's folder does not contain what its manifest says.
 type CorruptError struct {
 	File    string
 	Line    int

@@ -155,7 +155,7 @@ func handleChoices(t *Tool, start *Table, anyStart map[string]bool) ([]choice, b
 	return choices, len(choices) > 0
 }
 
-// closedValues lists the values of a closed set, or those of a choice of which one is a closed set.
+// closedValues lists the values of a closed set, or those of a choice that includes a closed set.
 func closedValues(s *Schema) []any {
 	if s.Enum != nil {
 		return s.Enum

@@ -26,7 +26,7 @@ func Identical(a, b Value) bool {
 	return a == b
 }
 
-// Equal reports whether SQLite's IS holds between two values under the BINARY collation.
+// Equal reports whether SQLite's IS is true of two values under the BINARY collation.
 func Equal(a, b Value) bool { return sqliteEqual(a, b, false) }
 
 // ReadNumber returns a value as a finite number if it is one or its text spells one.

@@ -281,7 +281,7 @@ const (
 	// FlagRefused marks static tasks whose right calls the official checker refuses; they are right leniently.
 	FlagRefused = "refused"
 	// The flags below mark tasks whose answer is graded by something that the request leaves open: a column that it does
-	// not ask for, an order that it does not give, and whether repeated rows count. Reports repeat their headline without
+	// not ask for, an order that it does not state, and whether repeated rows count. Reports repeat their headline without
 	// these tasks. Package unsaid decides them.
 	FlagColumnsUnasked = "columns_unasked"
 	FlagOrderUnsaid    = "order_unsaid"

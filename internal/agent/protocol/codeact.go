@@ -130,7 +130,8 @@ func (c *codeAct) read(response *model.Reply, _ []string) decision {
 	return d
 }
 
-// observe repeats the form to a model whose reply had no block. What a block showed is told when the block has ended.
+// observe repeats the form to a model whose reply had no block. The model sees what a block printed after the block has
+// ended.
 func (c *codeAct) observe([]task.Observation) ([]model.Message, error) {
 	if c.reminds == "" {
 		return nil, nil

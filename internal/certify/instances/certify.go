@@ -28,7 +28,7 @@ const ReasonUncertified = "uncertified"
 // policyUnfound is the policy that calls tools without looking for them.
 const policyUnfound = "gold-unfound"
 
-// Certified is the result of certifying an instance: a certificate with the transcripts behind its digests, or the
+// Certified is the result of certifying an instance: a certificate with the transcripts of its digests, or the
 // reason why it failed.
 type Certified struct {
 	Certificate *suite.Certificate

@@ -47,7 +47,7 @@ type Outcome struct {
 	Seconds      float64 `json:"seconds"`
 }
 
-// Drift is a certificate that no longer holds.
+// Drift is a certificate that cannot be reproduced.
 type Drift struct {
 	Instance string `json:"instance"` // or "suite" for what concerns all of it
 	Message  string `json:"message"`

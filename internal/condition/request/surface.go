@@ -209,7 +209,7 @@ func slipEdits(t *Task, all []english.Word, guarded []span, draw *rand.Rand) []s
 }
 
 // followers lists, for each letter, those that follow it in English words (in two different ones at least of those
-// that the questions of Spider, BIRD and the bundled corpus hold three times).
+// that the questions of Spider, BIRD and the bundled corpus contain three times).
 var followers = [26]string{
 	"bcdfgijklmnprstuvwxy", "abeilmorsu", "acehiklorstuy", "adegilmoqrsuvy", "abcdefghiklmnopqrstuvwxy", "aefilortuy",
 	"aeghilnorstuy",

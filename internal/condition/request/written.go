@@ -257,7 +257,8 @@ func fills(own, said string, column []task.Value) bool {
 	})
 }
 
-// invents says what a text holds that the request does not: a number, a quotation, a name, or a negation more or less.
+// invents says what a text contains that the request does not: a number, a quotation, a name, or a negation more or
+// less.
 func invents(t *Task, own, text string) string {
 	have := english.Amounts(own)
 	for _, n := range english.Amounts(text) {
@@ -323,7 +324,7 @@ var negations = english.Set("not", "no", "never", "without", "none", "neither", 
 	"excludes", "exclude", "lack", "lacks", "lacking", "cannot", "unless", "omit", "omitting", "non", "outside",
 	"missing", "absent", "unknown", "nothing", "nobody")
 
-// denies reports whether a text holds a negation.
+// denies reports whether a text contains a negation.
 func denies(s string) bool {
 	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
 	phrase := func(p string) bool { return strings.Contains(s, p) }

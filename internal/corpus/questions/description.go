@@ -20,7 +20,7 @@ import (
 type note struct {
 	table, column              string
 	title, description, values string
-	declared                   string // the type, where no tables file gives one
+	declared                   string // the type, if no tables file states one
 	overTitle                  bool   // the title goes before one that is there already
 }
 

@@ -12,8 +12,8 @@ const (
 	spiderExpected = "tables.json, dev.json or train_spider.json"
 )
 
-// spiderFiles lists the files of questions of Spider 1.0 in the order in which they are loaded. train_others.json holds
-// the questions of older data sets that its authors train on besides their own.
+// spiderFiles lists the files of questions of Spider 1.0 in the order in which they are loaded. train_others.json
+// contains the questions of older data sets that its authors train on besides their own.
 var spiderFiles = []questionFile{
 	{"dev.json", dev, "spider-dev"},
 	{"train_spider.json", train, "spider-train"},
@@ -49,7 +49,7 @@ func loadSpider(l *loader, dir string, opts Options) error {
 	return nil
 }
 
-// questionFiles loads the files of the chosen split, of which at least one must be there.
+// questionFiles loads the files of the chosen split. At least one must exist.
 func (l *loader) questionFiles(s *source, files []questionFile, fields rowFields, split, expected string) error {
 	any, first := false, ""
 	for _, file := range files {
@@ -79,8 +79,8 @@ func missingFile(s *source, name, expected string) error {
 	return diag.Usagef("there is no such file").At(s.path(name), 0, 0).WithHint("expected %s in %s", expected, s.root)
 }
 
-// database adds a database with the first of places that holds an SQLite file; where none does, with the schema of its
-// entry in a tables file, nil for none.
+// database adds a database with the first of places that has an SQLite file; if no place has one, with the schema of
+// its entry in a tables file, nil for none.
 func (l *loader) database(s *source, name string, notes, entry *schema.Database, places ...string) error {
 	d := Database{Name: name, Notes: notes}
 	if d.Notes == nil {

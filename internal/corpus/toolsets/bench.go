@@ -230,7 +230,7 @@ func (t *benchTool) said(query string) map[string]any {
 	return values
 }
 
-// continues reports whether a number has several parts, of which this is the first.
+// continues reports whether a number is the first of several parts.
 func continues(query, found string) bool {
 	_, behind, _ := strings.Cut(query, found)
 	behind = strings.TrimLeft(behind, " -(")

@@ -30,7 +30,7 @@ const (
 	ReasonNoAnswers     = "missing_answers"    // the corpus has no right calls
 	ReasonAnswers       = "bad_answers"        // the right calls do not fit the tools
 	ReasonNoTools       = "missing_tools"      // no tool is shown
-	ReasonUndocumented  = "undocumented_tool"  // the right call is of an undocumented tool
+	ReasonUndocumented  = "undocumented_tool"  // the right call uses an undocumented tool
 	ReasonDuplicate     = "duplicate_question" // another question has the same id
 	ReasonEmptyDialogue = "empty_dialogue"     // no user message precedes the call
 )

@@ -83,7 +83,7 @@ func eachTable(list []*ast.TableRef, visit func(*ast.TableRef)) {
 	}
 }
 
-// named lists the sources, by index, of which an expression reads a column, sub-SELECTs included.
+// named lists the sources, by index, whose columns an expression reads, sub-SELECTs included.
 func (s *subject) named(e ast.Expr, sources []*sqlast.Source) []int {
 	var list []int
 	ast.Walk(e, func(n ast.Node) bool {

@@ -376,7 +376,7 @@ func initialsInText(_ string, have, want []word) string {
 	return ""
 }
 
-// beginningsInText finds words of which a value has the beginnings.
+// beginningsInText finds the words whose beginnings make a value.
 func beginningsInText(text string, have, want []word) string {
 	for from := 0; from+len(want) <= len(have); from++ {
 		begins := true
@@ -399,7 +399,7 @@ func code(want []word) string {
 	return want[0].Folded
 }
 
-// shorterOrLonger finds the word of which a value is the code, or a shorter code in capitals: US for USA.
+// shorterOrLonger finds the word whose code is a value, or a shorter code in capitals: US for USA.
 func shorterOrLonger(_ string, have, want []word) string {
 	short := code(want)
 	for _, w := range have {
@@ -411,7 +411,7 @@ func shorterOrLonger(_ string, have, want []word) string {
 	return ""
 }
 
-// initialsOfText finds words of which a value has the initials, or all but a last a.
+// initialsOfText finds the words whose initials make a value, or all but a last a.
 func initialsOfText(text string, have, want []word) string {
 	short := code(want)
 	n := utf8.RuneCountInString(short)

@@ -92,7 +92,7 @@ type layout struct {
 	inKey      []bool // by column: part of a primary or unique key
 	refers     []bool // by column: part of a foreign key
 	referred   []bool // by column: a foreign key points to it
-	nullable   []bool // by column: may hold NULL
+	nullable   []bool // by column: may be NULL
 }
 
 // key is a primary or unique key.
@@ -175,7 +175,7 @@ func dependencyOrder(layouts []layout) []int {
 // character says what kind of neighbour is grown.
 type character struct {
 	least, most int     // rows of a table
-	nulls       float64 // share of NULL in columns that may hold it
+	nulls       float64 // share of NULL in columns that may be NULL
 	domain      int     // at most so many values a column; 0 for no bound
 	empty       float64 // share of tables without rows
 }

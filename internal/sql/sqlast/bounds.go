@@ -8,7 +8,7 @@ import (
 const (
 	maxSource    = 200_000 // bytes of the statement
 	maxLiteral   = 20_000  // bytes of one literal
-	maxLiterals  = 500     // literals, each of which may become a parameter
+	maxLiterals  = 500     // literals; each may become a parameter
 	maxNesting   = 50      // SELECTs inside SELECTs
 	maxColumns   = 2000    // columns of one result, as in SQLite
 	maxExpansion = 1000    // SELECTs, where each use of a common table expression counts anew

@@ -70,7 +70,7 @@ func (r *Ref) Col() Column {
 	return r.Source.Columns[r.Column]
 }
 
-// Parse reads one SELECT and resolves it. Errors are of type [*Error].
+// Parse reads one SELECT and resolves it. Its errors have the type [*Error].
 func Parse(source string, db *schema.Database) (*Query, error) {
 	if len(source) > maxSource {
 		return nil, &Error{Reason: ReasonTooLarge, Message: fmt.Sprintf("a statement of more than %d bytes", maxSource),

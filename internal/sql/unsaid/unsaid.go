@@ -97,7 +97,7 @@ var (
 		`from (?:high|old|large|late|new|big|long|z|most)\w*|high\w* to low\w*)\b`)
 )
 
-// orderUnsaid finds an order of rows, or of columns of one kind, that the request does not give.
+// orderUnsaid finds an order of rows, or of columns of one kind, that the request does not state.
 func orderUnsaid(r *reading, rows []task.Row) *Gap {
 	last := sqlast.Last(r.query.Stmt)
 	limit := (&fact.Facts{Q: r.query}).LiteralLimit(last)

@@ -13,10 +13,10 @@ import (
 // maxSpoken bounds the conditions of a SELECT list for which [Speak] makes rows.
 const maxSpoken = 6
 
-// Speak returns witnesses that give the answer to q, the query with that number, a value other than NULL or 0. Their
-// rows satisfy every condition and, each in turn, the conditions inside its SELECT lists, HAVING and ORDER BY (of
-// CASE, of IIF, and comparisons that an aggregate reads), so no share or sum is over nothing. If q takes the first
-// rows of an order, there are more rows than it takes, and they differ. The result depends on the query alone.
+// Speak returns witnesses under which the answer to q, the query with that number, has a value other than NULL or 0.
+// Their rows satisfy every condition and, each in turn, the conditions inside its SELECT lists, HAVING and ORDER BY (of
+// CASE, of IIF, and comparisons that an aggregate reads), so no share or sum is over nothing. If q takes the first rows
+// of an order, there are more rows than it takes, and they differ. The result depends on the query alone.
 func Speak(q *sqlast.Query, number int) []database.Witness {
 	p := &planter{Facts: fact.Facts{Q: q, KeysHold: true}, number: number, seen: map[string]bool{}}
 	p.add(func(b *builder) { b.statement(q.Stmt, nil) })

@@ -144,8 +144,8 @@ type Event struct {
 	Gold *task.Gold `json:"gold,omitempty"`
 }
 
-// Separation is what a call and a call of a plan give on neighbours whose rows tell the values of the two apart:
-// digests in the order of these neighbours, those on which both give no row left out.
+// Separation is what a call and a call of a plan return on neighbours whose rows tell the values of the two apart:
+// digests in the order of these neighbours, without those on which both return no row.
 type Separation struct {
 	Plan    string   `json:"plan"` // its kind
 	Call    string   `json:"call"` // its label

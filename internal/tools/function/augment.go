@@ -24,7 +24,7 @@ const maxVariantText = 60
 
 // Variants returns up to n variants of an example whose functions are named. A literal is exchanged if it has exactly
 // one token-bounded mention in the question and is compared with one column alone; it is exchanged in all its places in
-// the SQL together. values gives the different values of a column. The order is drawn from seed and id.
+// the SQL together. values returns the different values of a column. The order is drawn from seed and id.
 func (d *Draft) Variants(question string, values func(table, column string) []task.Value, seed uint64, id string,
 	n int) []Variant {
 	var out []Variant
@@ -54,8 +54,8 @@ func (d *Draft) Variants(question string, values func(table, column string) []ta
 	return out[:min(n, len(out))]
 }
 
-// occurrences lists the nodes that hold a literal, or nil if one of them is compared with another column or is used as
-// a pattern or a count, where a value of the column means something else.
+// occurrences lists the nodes that contain a literal, or nil if one of them is compared with another column or is used
+// as a pattern or a count, where a value of the column means something else.
 func (d *Draft) occurrences(l task.Literal) []ast.Node {
 	var nodes []ast.Node
 	want := string(task.AppendValue(nil, l.Value))

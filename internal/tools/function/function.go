@@ -50,7 +50,7 @@ func (d *draft) output(u wording.Unit) []sqlast.Column {
 	return d.q.CoreOutput(u.Core)
 }
 
-// composed makes the calls that answer a unit, innermost first, and gives the index of the last. Every uncorrelated
+// composed makes the calls that answer a unit, innermost first, and returns the index of the last. Every uncorrelated
 // sub-SELECT and every branch of a set operation becomes a call of its own.
 func (d *draft) composed(u wording.Unit) int {
 	if u.Core == nil && len(u.Statement.Cores) > 1 {
@@ -254,7 +254,7 @@ func castTo(text string, a schema.Affinity) string {
 	return "CAST(" + text + " AS NUMERIC)"
 }
 
-// needsLimit reports whether a scalar sub-SELECT may return several rows, of which SQLite takes the first.
+// needsLimit reports whether a scalar sub-SELECT may return several rows; SQLite takes the first.
 func needsLimit(s *ast.SelectStmt) bool {
 	if sqlast.SingleRow(s) {
 		return false

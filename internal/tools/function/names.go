@@ -86,7 +86,7 @@ func columnText(columns []task.Column) string {
 	return string(text)
 }
 
-// widerType returns the type that holds the values of both.
+// widerType returns the type that has the values of both.
 func widerType(a, b string) string {
 	numeric := func(t string) bool { return t == task.TypeInteger || t == task.TypeNumber }
 	switch {
@@ -111,8 +111,8 @@ func (l *Library) Knows(d *Draft) bool {
 	return true
 }
 
-// Name names every function and its arguments by seed, makes the tools, and gives them in the order of their names. No
-// two tools of a database have the same description.
+// Name names every function and its arguments by seed, makes the tools, and returns them in the order of their names.
+// No two tools of a database have the same description.
 func (l *Library) Name(seed uint64, style string) ([]*task.Tool, error) {
 	if style != NamesObscure && style != NamesReadable {
 		return nil, diag.Unknown("way of naming", style, []string{NamesObscure, NamesReadable})

@@ -104,7 +104,7 @@ func document(database string, tools []*task.Tool, f *form) ([]byte, error) {
 	return encode(doc)
 }
 
-// encode validates a document against the specification and gives its canonical bytes.
+// encode validates a document against the specification and returns its canonical bytes.
 func encode(doc *openapi3.T) ([]byte, error) {
 	data, err := doc.MarshalJSON()
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 //	NULL, TRUE, FALSE, blobs, both sides literal                                      constant
 type Parameter struct {
 	Binding task.Binding
-	Value   task.Value // what the query itself gives
+	Value   task.Value // what the query itself states
 	Before  string     // SQL around the placeholder: the wildcards of a pattern
 	After   string
 	Node    ast.Expr

@@ -82,7 +82,7 @@ func Changes(q *sqlast.Query) []Change {
 	return list
 }
 
-// isUnion reports whether a text is a kind of UNION: whether repeats stay is nothing that tools are told apart by.
+// isUnion reports whether a text is a kind of UNION. Tools that differ only in whether repeats stay are too alike.
 func isUnion(text string) bool { return strings.HasPrefix(strings.ToUpper(text), "UNION") }
 
 type changer struct {

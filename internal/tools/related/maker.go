@@ -190,9 +190,9 @@ func (m *Maker) inTurn(t *task.Task, list []*Candidate) []*Candidate {
 }
 
 // Name returns the tools of chosen candidates, of any number of tasks, the names and texts that they have in the suite,
-// and sets them in the candidates. Functions are numbered behind those of the suite. It lists the tools by style,
-// database and name; functions of one meaning are one tool. What it gives depends on which candidates were chosen, and
-// not on their order. It may be called once.
+// and sets them in the candidates. Functions have numbers after those of the suite. It lists the tools by style,
+// database and name; functions of one meaning are one tool. What it returns depends on which candidates were chosen,
+// and not on their order. It may be called once.
 func (m *Maker) Name(chosen []*Candidate) ([]*task.Tool, error) {
 	if err := m.name(chosen); err != nil {
 		return nil, fmt.Errorf("related tools: %w", err)

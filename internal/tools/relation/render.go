@@ -300,7 +300,7 @@ func needed(n *node, read []int) []int {
 	return read
 }
 
-// branch writes one side of a set operation, of which the keys at the given places among those that are seen are read.
+// branch writes one side of a set operation. Only the keys at the given places, among those that are seen, are read.
 // A SELECT with a limit of its own must be wrapped there.
 func (r *renderer) branch(n *node, out []int) {
 	var side *node

@@ -251,7 +251,7 @@ var joinTexts = [][2]string{
 }
 
 // Tools lists the tools of the slot or the sel style in a profile, without the getters of the sel style, which depend
-// on the starting table. They are of no database: they serve every one.
+// on the starting table. They belong to no database and serve every one.
 func Tools(style, profile string) []*task.Tool {
 	extended := profile == ProfileExtended
 	tools := slotTools(extended)
@@ -692,7 +692,7 @@ func getterText(k *task.Key) string {
 	return text
 }
 
-// Specialize returns a tool as a task's agent sees it: the arguments that name keys are told the keys of the task's
+// Specialize returns a tool as a task's agent sees it: the arguments that name keys list the keys of the task's
 // starting tables, with their descriptions once a tool.
 func Specialize(t *task.Tool, sources []*task.Source) *task.Tool {
 	if t.Body == nil {

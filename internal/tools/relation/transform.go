@@ -73,7 +73,7 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 			wrong("Expected array but got %s for `value`.", task.JSONType(v))
 		}
 		if len(list) == 0 {
-			// x IN () would be the word FALSE for SQLite, which means something else behind IS.
+			// x IN () would be the word FALSE for SQLite, which means something else after IS.
 			return bind(map[bool]int64{true: 1}[not != ""])
 		}
 		pieces := []any{"(", left, " " + not + "IN ("}

@@ -16,7 +16,7 @@ const hashLength = 6
 // naming is an endpoint on its way to a name.
 type naming struct {
 	e     *endpoint
-	told  [aspectCount]bool // aspects that are told in full
+	told  [aspectCount]bool // aspects that names say in full
 	place bool              // the name says which database it is
 	hash  int               // digits of the hash of the meaning, 0 for none
 }
@@ -103,9 +103,9 @@ func (n *naming) fit(verb string, path bool) string {
 	return cutWords(text, function.MaxNameLength-len(hash)) + hash
 }
 
-// nameEndpoints names endpoints, makes their tools and gives them in the order of databases and names. Endpoints that
-// would have one name or path are told apart by the first aspect in which they differ, then by their database, and last
-// by a hash of what they mean. Nothing depends on the order in which they come.
+// nameEndpoints names endpoints, makes their tools and returns them in the order of databases and names. Endpoints that
+// would have one name or path are distinguished by the first aspect in which they differ, then by their database, and
+// last by a hash of what they mean. Nothing depends on the order in which they come.
 func nameEndpoints(endpoints []*endpoint) []*task.Tool {
 	list := make([]*naming, len(endpoints))
 	functions := make([]*function.Function, len(endpoints))
@@ -208,7 +208,7 @@ func differ(group []*naming, a aspect) bool {
 	return fresh && slices.ContainsFunc(group, func(n *naming) bool { return n.e.phrases[a].full != first })
 }
 
-// summary says in one sentence what an endpoint gives: the words of its name, in full.
+// summary says in one sentence what an endpoint returns: the words of its name, in full.
 func (n *naming) summary() string {
 	whole := *n
 	whole.place = false

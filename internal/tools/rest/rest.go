@@ -64,7 +64,7 @@ var tellingOrder = []aspect{
 	aspectTables, aspectOuter, aspectSet,
 }
 
-// phrase is what an aspect says: in every name, in more words where names have to be told apart, and in fewer and fewer
+// phrase is what an aspect says: in every name, in more words where names have to differ, and in fewer and fewer
 // where a name is too long.
 type phrase struct {
 	brief, full           string
@@ -218,7 +218,7 @@ func (p *phraser) statement(s *ast.SelectStmt, uses []use, e *documentation) {
 	set.short = set.brief
 }
 
-// setTokens returns the words of a set operation: between branches that differ in what they ask, and behind branches
+// setTokens returns the words of a set operation: between branches that differ in what they ask, and after branches
 // that differ in the values that they are asked with alone.
 func setTokens(op ast.CompoundOp) (between, alike string) {
 	switch strings.ToUpper(op.Op) {
@@ -275,7 +275,7 @@ func unite(parts ...string) string {
 	return strings.Join(kept, "_")
 }
 
-// core fills in the phrases of one SELECT, and gives the words of what it returns.
+// core fills in the phrases of one SELECT, and returns the words of what it returns.
 func (p *phraser) core(s *ast.SelectStmt, core *ast.SelectQuery, uses []use, e *documentation) string {
 	subject := p.subject(s, core, e)
 	p.group(core, e)
@@ -728,7 +728,7 @@ func (p *phraser) condition(c ast.Expr, about subject) (text string, always bool
 	return "", false
 }
 
-// asks reports whether a sub-SELECT holds a literal that it compares: its parameters tell what it is about.
+// asks reports whether a sub-SELECT contains a literal that it compares: its parameters say what it is about.
 func (p *phraser) asks(s *ast.SelectStmt) bool { return len(parameter.Of(p.Q, s)) > 0 }
 
 // related names a sub-SELECT by what its rows are.

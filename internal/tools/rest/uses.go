@@ -311,7 +311,7 @@ func temporal(u *use, date, other string) string {
 	return other
 }
 
-// cutWords cuts a name at the end of a word, and takes off words that need another behind them.
+// cutWords cuts a name at the end of a word, and takes off words that need another after them.
 func cutWords(name string, length int) string {
 	if len(name) > length {
 		name = name[:length]

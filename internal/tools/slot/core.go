@@ -17,7 +17,7 @@ type chain struct {
 	at      node
 	columns map[*sqlast.Source][]string
 	taken   map[string]bool   // names of keys, in lower case
-	made    map[string]string // the key that holds an expression, by its canonical text
+	made    map[string]string // the key of an expression, by its canonical text
 	aliases map[string]string // the name that the query gives an expression, by its canonical text
 	printer *sqlast.Printer
 	order   []*ast.OrderingTerm // of this SELECT alone, not of a compound
@@ -159,7 +159,7 @@ func keyList(keys []string) any {
 	return list
 }
 
-// newChain does the joins of a SELECT and gives the chain that goes on from them, with the conditions that are left.
+// newChain does the joins of a SELECT and returns the chain after them, with the conditions that are left.
 func (s *slotter) newChain(core *ast.SelectQuery) (*chain, *joinedRows) {
 	j := s.from(core)
 	h := &chain{
@@ -293,8 +293,8 @@ func (h *chain) uniqueValues(items []sqlast.Item, limit rowLimit) *slotResult {
 	return &slotResult{at: h.at, keys: keys}
 }
 
-// group groups and aggregates. It gives the result at once where the aggregates alone are the SELECT list, which their
-// own tool delivers; a single one then gets a name only where the query has one, or where named says so.
+// group groups and aggregates. It returns the result at once where the aggregates alone are the SELECT list, which
+// their own tool delivers; a single one then gets a name only where the query has one, or where named says so.
 func (h *chain) group(items []sqlast.Item, limit rowLimit, named bool) *slotResult {
 	var groupKeys []string
 	for _, term := range h.groupTerms() {
@@ -307,7 +307,7 @@ func (h *chain) group(items []sqlast.Item, limit rowLimit, named bool) *slotResu
 	for i, f := range aggregates {
 		sources[i] = h.aggregate(f)
 	}
-	// What holds no aggregate is computed before the grouping: it reads the row that SQLite takes for the group.
+	// What contains no aggregate is computed before the grouping: it reads the row that SQLite takes for the group.
 	for _, it := range items {
 		if it.Expr != nil {
 			h.prepare(it.Expr)
@@ -405,7 +405,7 @@ func (h *chain) aggregates(items []sqlast.Item) []*ast.FuncCall {
 	return list
 }
 
-// prepare makes the largest parts of an expression that hold neither an aggregate nor a window.
+// prepare makes the largest parts of an expression that contain neither an aggregate nor a window.
 func (h *chain) prepare(e ast.Expr) {
 	if e == nil {
 		return
@@ -552,7 +552,7 @@ func (h *chain) isConstant(e ast.Expr) bool {
 	return ok && v != nil
 }
 
-// filtered makes the key that an aggregate with FILTER is over: the argument where the condition holds, else null.
+// filtered makes the key that an aggregate with FILTER is over: the argument where the condition is true, else null.
 func (h *chain) filtered(condition, argument ast.Expr) string {
 	then := operand{kind: operandValue, value: int64(1)}
 	if argument != nil {

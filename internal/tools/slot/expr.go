@@ -13,7 +13,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// operand is what an expression becomes: a key, a value, or the one value that another handle gives.
+// operand is what an expression becomes: a key, a value, or the one value of another handle.
 type operand struct {
 	kind  operandKind
 	key   string
@@ -46,7 +46,7 @@ func (o operand) into(arguments map[string]any, value, key string) {
 	arguments[value] = o.json()
 }
 
-// resolve returns the expression behind parentheses and aliases.
+// resolve returns the expression inside parentheses and aliases.
 func (h *chain) resolve(e ast.Expr) ast.Expr { return resolveAlias(h.s.q, e) }
 
 func resolveAlias(q *sqlast.Query, e ast.Expr) ast.Expr {

@@ -9,7 +9,8 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// conditions are the closed values of filter_data's condition. As operations of transform_data they give 1, 0 or null.
+// conditions are the closed values of filter_data's condition. As operations of transform_data they return 1, 0 or
+// null.
 var conditions = []string{
 	"equal_to", "not_equal_to", "greater_than", "less_than", "greater_than_equal_to", "less_than_equal_to", "contains",
 	"like", "in", "not_in", "between", "not_between", "is_null", "is_not_null", "not_like", "glob", "not_glob", "is",
@@ -21,7 +22,7 @@ var comparisonOf = map[ast.Operator]string{
 	ast.OpGe: "greater_than_equal_to", ast.OpLe: "less_than_equal_to",
 }
 
-// contrary returns the condition that holds exactly where another is false; both are null together.
+// contrary returns the condition that is true exactly where another is false; both are null together.
 var contrary = map[string]string{
 	"equal_to": "not_equal_to", "not_equal_to": "equal_to",
 	"greater_than": "less_than_equal_to", "less_than_equal_to": "greater_than",
@@ -44,7 +45,7 @@ type test struct {
 	other     map[string]any // value, other_key or neither
 }
 
-// filter keeps the rows for which a condition holds; negated, those for which it is false.
+// filter keeps the rows for which a condition is true; negated, those for which it is false.
 func (h *chain) filter(e ast.Expr, negated bool) {
 	e = h.resolve(e)
 	switch x := e.(type) {
@@ -162,7 +163,7 @@ func (h *chain) truth(e ast.Expr, alias string) string {
 	return h.transform("not", key, nil, h.newKey(alias, "not_"+key, "contrary"))
 }
 
-// memberOf makes IN over a list that holds other keys.
+// memberOf makes IN over a list that contains other keys.
 func (h *chain) memberOf(x *ast.InExpr, negated bool, alias string) string {
 	if len(x.List) == 0 {
 		h.s.fail(x, reasonOperator, "IN over an empty list")
@@ -283,7 +284,7 @@ func (h *chain) comparison(at ast.Node, name string, x, y ast.Expr) test {
 	return t
 }
 
-// typed returns a literal as a person would give it for a column: a number as a number, though the query quotes it.
+// typed returns a literal as a person would write it for a column: a number as a number, though the query quotes it.
 func (h *chain) typed(v task.Value, other ast.Expr) task.Value {
 	column := h.s.q.Describe(h.resolve(other))
 	if column.Column == "" || v == nil {

@@ -155,7 +155,7 @@ func (s *slotter) equation(e ast.Expr) (equation, bool) {
 	return equation{x: x, y: y, expr: e}, true
 }
 
-// reads lists the sources whose columns an expression names. nested says that it holds a SELECT.
+// reads lists the sources whose columns an expression names. nested says that it contains a SELECT.
 func (s *slotter) reads(e ast.Expr) (sources map[*sqlast.Source]bool, nested bool) {
 	sources = map[*sqlast.Source]bool{}
 	ast.Walk(e, func(n ast.Node) bool {
@@ -633,7 +633,7 @@ func (p joinPrinter) condition(e ast.Expr) string {
 	return text
 }
 
-// source makes a starting table of tables that are joined by the text from, and gives the keys of their columns.
+// source makes a starting table of tables that are joined by the text from, and returns the keys of their columns.
 func (s *slotter) source(members []item, from string) (*task.Source,
 	map[*sqlast.Source][]string) {
 	several := map[string]int{}

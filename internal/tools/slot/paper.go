@@ -81,7 +81,7 @@ type paperChain struct {
 	nonNull  []string          // keys that are never null in the rows at hand
 	group    string            // the key that is grouped by
 	grouping string            // canonical text of what is grouped by
-	values   map[string]string // by the canonical text of an aggregate: the key that holds it
+	values   map[string]string // by the canonical text of an aggregate: its key
 }
 
 // filters applies the conjuncts: conditions on a column as it is before those on its transformation.
@@ -346,7 +346,7 @@ func (p *paperChain) aggregateKey(f *ast.FuncCall) string {
 	return ""
 }
 
-// neverNull lists the keys that are known never to be null, those by which the rows are told apart first.
+// neverNull lists the keys that are known never to be null, those that distinguish the rows first.
 func (p *paperChain) neverNull() []string {
 	var keys []string
 	for _, src := range p.s.q.Sources(p.core) {
@@ -443,7 +443,7 @@ func (p *paperChain) retrieved(items []sqlast.Item, limit rowLimit) node {
 	return p.s.retrieve(p.at, retrieved, distinct, limit.count, 0)
 }
 
-// now returns the canonical text of what a key holds.
+// now returns the canonical text of what a key contains.
 func (p *paperChain) now(key string) string {
 	if text := p.replaced[key]; text != "" {
 		return text

@@ -33,7 +33,7 @@ func (d *Draft) Sel() (task.Plan, error) {
 // selWriter writes calls of the slot tools as calls of the sel tools.
 type selWriter struct {
 	keys   map[string]bool   // of the starting tables, which have getters
-	labels map[string]string // by the label of a slot call: that of the sel call which gives the same
+	labels map[string]string // by the label of a slot call: that of the sel call which returns the same
 	calls  []task.Call
 }
 
@@ -55,7 +55,7 @@ func (s *selWriter) call(c task.Call) error {
 	if limit, _ := arguments["limit"].(int64); limit < 0 {
 		delete(arguments, "limit")
 	}
-	// The getters of a row of keys are beside each other; the last one says what holds for the whole.
+	// The getters of a row of keys are beside each other; the last one says what is true of the whole.
 	for i, key := range keys {
 		get := map[string]any{"data_source": arguments["data_source"]}
 		if i == len(keys)-1 {

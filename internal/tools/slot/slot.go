@@ -21,7 +21,7 @@ type Draft struct {
 	Profile string
 	Sources []*task.Source // the starting tables, in the order of Starts
 	Starts  []task.Start
-	Calls   []task.Call // in an order in which they can be made; the last one gives the answer
+	Calls   []task.Call // in an order in which they can be made; the last one returns the answer
 }
 
 // Inexpressible says why a query is no sequence of the slot tools' calls. Reason is one of [InexpressibleReasons]; Line
@@ -156,7 +156,7 @@ type node int
 
 func startNode(i int) node { return node(-i - 1) }
 
-// slotCall is a call whose arguments hold nodes in place of references and texts as they are.
+// slotCall is a call whose arguments contain nodes in place of references and texts as they are.
 type slotCall struct {
 	tool      string
 	arguments map[string]any
@@ -191,7 +191,7 @@ func (s *slotter) fail(n ast.Node, reason, format string, args ...any) {
 	panic(&Inexpressible{Reason: reason, Message: fmt.Sprintf(format, args...), Line: line, Column: column})
 }
 
-// emit appends a call, unless the same one is there already, and gives its handle.
+// emit appends a call, unless the same one is there already, and returns its handle.
 func (s *slotter) emit(tool string, arguments map[string]any) node {
 	signature := tool + signature(arguments)
 	if at, ok := s.made[signature]; ok {

@@ -16,7 +16,7 @@ var shortUnits = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb"
 // Prepositions end what a column is called, before what it is called after: the year of birth.
 var Prepositions = english.Set("of", "to", "from", "in", "at", "by", "for", "with", "on")
 
-// TableNoun returns what one row of a table is called, and several: of a title that gives two names, the first.
+// TableNoun returns what one row of a table is called, and several: of a title with two names, the first.
 func TableNoun(t *schema.Table) (one, many []string) {
 	n := NounOf(t)
 	one, many = n.One, n.Many

@@ -120,7 +120,7 @@ func Mentions(tokens, thing []string) bool {
 	return false
 }
 
-// isDate reports whether a column holds points in time, so that its values come after rather than above each other.
+// isDate reports whether a column has points in time, so that its values come after rather than above each other.
 func isDate(tokens []string, declared string) bool {
 	for _, w := range tokens {
 		switch w {
@@ -132,7 +132,7 @@ func isDate(tokens []string, declared string) bool {
 	return strings.Contains(d, "DATE") || strings.Contains(d, "TIMESTAMP")
 }
 
-// isName reports whether a column holds names.
+// isName reports whether a column has names.
 func isName(tokens []string) bool {
 	switch tokens[len(tokens)-1] {
 	case "name", "title", "surname", "forename":

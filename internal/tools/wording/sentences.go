@@ -872,7 +872,7 @@ func (w *Sentences) counted(e *ast.FuncCall, name string) ast.Expr {
 	return condition
 }
 
-// otherwise reports whether an expression has a value where its condition does not hold, so that count counts it.
+// otherwise reports whether an expression has a value where its condition is false, so that count counts it.
 func (w *Sentences) otherwise(e ast.Expr) bool {
 	null := func(x ast.Expr) bool {
 		l, ok := sqlast.Unparen(x).(*ast.Literal)

@@ -33,7 +33,7 @@ func NewSpeaker(q *sqlast.Query, values map[ast.Expr]Spoken) *Speaker {
 	return &Speaker{q: q, values: values}
 }
 
-// fail notes that there are no words, and gives none.
+// fail notes that there are no words.
 func (sp *Speaker) fail() string {
 	sp.Failed = true
 	return ""
@@ -82,7 +82,7 @@ func (sp *Speaker) core(s *ast.SelectQuery) phrases {
 	return p
 }
 
-// conditions says what rows have to meet. What has a SELECT of its own comes last, so that nothing behind it can be
+// conditions says what rows have to meet. What has a SELECT of its own comes last, so that nothing after it can be
 // taken for a part of it.
 func (sc *scope) conditions(s *ast.SelectQuery) string {
 	plain, nested := slices.Clone(sc.joins), []string(nil)
@@ -220,7 +220,7 @@ func (sc *scope) join(c ast.Expr) {
 	sc.joins = append(sc.joins, sc.clause(c))
 }
 
-// keyed reports whether two columns are a key and what refers to it, in tables of which each is joined once. Between
+// keyed reports whether two columns are a key and what refers to it, in tables that are joined once each. Between
 // two rows of one table the key has to be said: the supervisor of a gardener.
 func (sc *scope) keyed(x, y *sqlast.Ref) bool {
 	if x.Source.Table == y.Source.Table || x.Column < 0 || y.Column < 0 || x.Source == y.Source {
@@ -443,7 +443,7 @@ func (sc *scope) clause(e ast.Expr) string {
 	return sc.fail()
 }
 
-// dated reports whether an expression gives days.
+// dated reports whether the values of an expression are days.
 func (sc *scope) dated(e ast.Expr) bool {
 	ref := sc.q.Ref(sqlast.Unparen(e))
 	if ref == nil || ref.Column < 0 {
@@ -577,7 +577,7 @@ func (sc *scope) innerCore(sel *ast.SelectQuery, rows, plural bool) string {
 	return sc.first(sel, p.items[0]+" of "+of+p.where())
 }
 
-// first says of which rows an inner SELECT takes the first.
+// first says that an inner SELECT takes the first of its rows, in which order.
 func (sc *scope) first(sel *ast.SelectQuery, text string) string {
 	if sel.Limit == nil {
 		return text
@@ -751,7 +751,7 @@ func (sc *scope) call(e *ast.FuncCall) string {
 	return sc.fail()
 }
 
-// counted returns the condition of a CASE that is 1 where it holds and else 0, "" for any other expression.
+// counted returns the condition of a CASE that is 1 where it is true and else 0, "" for any other expression.
 func (sc *scope) counted(e ast.Expr) string {
 	c, ok := sqlast.Unparen(e).(*ast.CaseExpr)
 	if !ok || c.Operand != nil || len(c.Whens) != 1 || c.Else == nil {

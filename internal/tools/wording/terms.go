@@ -81,7 +81,7 @@ func (p *Terms) Of(t Term) []string {
 	return append(slices.Clone(one), t.Words...)
 }
 
-// inRole puts a role before the words of a column that it does not hold already.
+// inRole puts a role before the words of a column unless they have it already.
 func inRole(words, role []string) []string {
 	out := slices.Clone(role)
 	for _, w := range words {
@@ -535,7 +535,7 @@ func (p *Terms) aggregate(f *ast.FuncCall, name string) Term {
 	return Term{Words: words, Date: t.Date}
 }
 
-// conditional reads an expression that is 1 where a condition holds and 0 or NULL where it does not, or has value in
+// conditional reads an expression that is 1 where a condition is true and 0 or NULL elsewhere, or has value in
 // place of 1.
 func (p *Terms) conditional(e ast.Expr) (condition, value ast.Expr, ok bool) {
 	switch e := Unwrap(e).(type) {

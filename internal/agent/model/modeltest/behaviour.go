@@ -12,7 +12,7 @@ type Behaviour struct {
 	Name   string
 	Of     string // which services answer so, as far as their documentation or their users say
 	Format string // the wire format in which it is known
-	// Answer is the script. Answers that no script can give come from Handler.
+	// Answer is the script. Answers that no script can write come from Handler.
 	Answer  func(Chat) Response
 	Handler func(http.ResponseWriter, *http.Request)
 }
