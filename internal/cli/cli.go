@@ -190,12 +190,13 @@ type app struct {
 
 const exitCodes = `Exit codes:
   0    success
-  1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit,
-       a spending limit that was reached, findings of an audit, a condition of --fail-on, a failed server of a
-       proxy, a gate that blocks
+  1    the command worked and found a failure: a certificate that does not hold, a missed target of selftest, a
+       build without a task, a statement over its time limit, a spending limit that was reached, an agent that
+       fails again and again (--max-failures) or in its first try, findings of an audit, a condition of --fail-on,
+       a failed server of a proxy, a replay that differs, a gate that blocks
   2    bad arguments or bad input; nothing was written
   3    Seatrial itself failed
-  4    a model provider failed in every episode
+  4    a model provider failed in every episode, or in so many in a row as --max-failures allows
   5    a gate is inconclusive: the run is too small to decide by its rules
   130  interrupted; finished work is kept`
 

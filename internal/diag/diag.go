@@ -15,7 +15,7 @@ const (
 	ExitFailed       = 1   // the command worked and found a failure (an invalid certificate, a broken gate)
 	ExitUsage        = 2   // bad arguments or bad input: nothing was written
 	ExitInternal     = 3   // Seatrial's own failure
-	ExitProvider     = 4   // a model provider failed for every attempted episode
+	ExitProvider     = 4   // a model provider failed in every episode, or in too many in a row
 	ExitInconclusive = 5   // the command worked, and the run is too small for a decision
 	ExitInterrupted  = 130 // interrupted; finished work is kept and `resume` continues
 )
