@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// failing is a model whose provider fails in every episode with a message.
+// failing is a model whose provider fails in every episode with a message; without one it says nothing.
 func failing(message func(n int) string) episode.Participant {
 	p := answerer("failing")
 	p.Model = true
@@ -21,6 +21,9 @@ func failing(message func(n int) string) episode.Participant {
 		n++
 		text := message(n)
 		return agentFunc(func(context.Context, int, []task.Observation) (task.Turn, error) {
+			if text == "" {
+				return task.Turn{}, nil
+			}
 			return task.Turn{}, errors.New(text)
 		}).agent(), nil
 	}
@@ -41,6 +44,7 @@ func TestTheSameFailureInARowEndsARun(t *testing.T) {
 			return fmt.Sprintf("request id: %dab, %d ms", n, n)
 		}, 5, false, true},
 		{"others", func(n int) string { return []string{"refused", "overloaded"}[n%2] }, 5, false, false},
+		{"another end between them", func(n int) string { return []string{"", "refused", "refused"}[n%3] }, 5, false, false},
 		{"without a limit", func(int) string { return "refused" }, 0, false, false},
 		{"the user continues", func(int) string { return "refused" }, 5, true, false},
 	} {

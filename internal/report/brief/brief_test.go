@@ -88,3 +88,46 @@ func TestErrors(t *testing.T) {
 		t.Errorf("got %q of no errors", got)
 	}
 }
+
+func TestFirstCausesAndWeakestKinds(t *testing.T) {
+	var rows []report.Row
+	add := func(n int, kind string, g grade.Grade) {
+		r := report.Row{Grade: g, Role: condition.RoleClean}
+		if kind != "" {
+			r = report.Row{Grade: g, Role: condition.RoleFault, Condition: kind, Strike: &report.Strike{Kinds: []string{kind}}}
+		}
+		for range n {
+			rows = append(rows, r)
+		}
+	}
+	add(3, "", grade.Grade{Valid: true, Success: true})
+	add(1, "", grade.Grade{Valid: true, Cause: "wrong_rows"})
+	add(5, "", grade.Grade{Invalid: "provider", Cause: "wrong_values"})
+	add(2, "spec.unit", grade.Grade{Valid: true, Landed: true, Cause: "wrong_values"})
+	add(1, "spec.unit", grade.Grade{Valid: true, Landed: true, Outcome: grade.OutcomeCrashed})
+	add(1, "exec.timeout", grade.Grade{Valid: true, Landed: true, Cause: "wrong_values"})
+	add(1, "exec.timeout", grade.Grade{Valid: true, Landed: true, Success: true})
+	add(4, "exec.timeout", grade.Grade{Valid: true, Cause: "never reached"})
+	add(2, "out.null", grade.Grade{Valid: true, Landed: true, Success: true})
+	want := "  clean:        wrong rows 1\n  under faults: never reached 4, wrong values 3, crashed 1\n"
+	if got := Causes(rows, 80); got != want {
+		t.Errorf("causes are\n%swant\n%s", got, want)
+	}
+	weak := strings.Join(Weakest(rows, 3), ", ")
+	if weak != "spec.unit (0 of 3 right), exec.timeout (1 of 2 right)" {
+		t.Errorf("weakest under %s", weak)
+	}
+}
+
+func TestProbeSaysWhyAnAgentIsNotTried(t *testing.T) {
+	for want, g := range map[string]grade.Grade{
+		"the agent could not be asked: provider: refused": {Invalid: "provider", Message: "refused"},
+		"the agent's program failed: missing":             {Valid: true, Outcome: grade.OutcomeCrashed, Message: "missing"},
+		"the agent starts, and does not answer: silent":   {Valid: true, Outcome: grade.OutcomeSilent},
+		"": {Valid: true, Outcome: grade.OutcomeWrong},
+	} {
+		if got := Probe([]report.Row{{Grade: g}}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -76,3 +76,34 @@ func TestBaselineIsOneOfThree(t *testing.T) {
 		t.Errorf("%s\n%s", list[0].Sentence, list[1].Sentence)
 	}
 }
+
+// TestRunsWithSeveralAgentsArePairedByAgent compares two runs of the agents x and y.
+func TestRunsWithSeveralAgentsArePairedByAgent(t *testing.T) {
+	both := func(name string, x, y int) report.Run {
+		run, other := runOf(name, x, x), runOf(name+"2", y, y)
+		for i := range run.Rows {
+			run.Rows[i].Grade.Agent, other.Rows[i].Grade.Agent = "x", "y"
+		}
+		run.Rows = append(run.Rows, other.Rows...)
+		return run
+	}
+	var got []string
+	for _, c := range compared(t, "", both("A", 40, 0), both("B", 40, 40)) {
+		got = append(got, c.Baseline+" and "+c.Other)
+	}
+	if text := strings.Join(got, ", "); text != "A x and B x, A y and B y" {
+		t.Errorf("compared are %s", text)
+	}
+}
+
+func TestTextListsTheKindsThatDifferMost(t *testing.T) {
+	c := &Comparison{}
+	for i := range 13 {
+		size := float64(i) / 100
+		c.Pairs = append(c.Pairs, report.Pair{Part: report.PartFault, Kind: fmt.Sprint("kind", i), Difference: &size})
+	}
+	rows, left := c.shownPairs()
+	if left != 3 || len(rows) != shownKinds || rows[0].Kind != "kind3" || rows[9].Kind != "kind12" {
+		t.Errorf("%d kinds are left out, and shown are %d", left, len(rows))
+	}
+}

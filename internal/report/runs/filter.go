@@ -2,6 +2,7 @@ package runs
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ func Select(rows []report.Row, f Filter) ([]*report.Row, error) {
 	}{{"agent", f.Agents, agents}, {"fault", f.Faults, known}, {"task", f.Tasks, tasks}} {
 		for _, name := range check.given {
 			if !check.known[name] {
-				return nil, diag.Unknown(check.kind, name, keys(check.known))
+				return nil, diag.Unknown(check.kind, name, slices.Sorted(maps.Keys(check.known)))
 			}
 		}
 	}
@@ -115,13 +116,4 @@ func Badness(r *report.Row) int {
 		bad = 2
 	}
 	return bad
-}
-
-func keys(set map[string]bool) []string {
-	list := make([]string, 0, len(set))
-	for name := range set {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
 }
