@@ -188,7 +188,7 @@ func TestCatalogue(t *testing.T) {
 		}
 		if (e.Kind == KindToolkit) != (e.toolkit != nil) || (e.Kind == KindEnvironment) != (e.fault != nil &&
 			e.Survival != nil) {
-			t.Errorf("%s is of kind %s", e.Name, e.Kind)
+			t.Errorf("%s has the kind %s", e.Name, e.Kind)
 		}
 		if e.excludes(&e) != (len(e.settles) > 0) {
 			t.Errorf("%s settles %q", e.Name, e.settles)

@@ -177,11 +177,11 @@ func FuzzUser(f *testing.F) {
 		b, _ := u.Answer([]string{first}, second)
 		told := strings.Count(a+b, "France")
 		if told > 1 {
-			t.Fatalf("%q and %q are told it twice", first, second)
+			t.Fatalf("%q and %q have it twice", first, second)
 		}
 		named := strings.ToLower(first + " " + second)
 		if told == 1 && !strings.Contains(named, "countr") && !strings.Contains(named, "nation") {
-			t.Fatalf("%q and %q are told it", first, second)
+			t.Fatalf("%q and %q have it", first, second)
 		}
 		if again, _ := u.Answer(nil, first); again != a {
 			t.Fatalf("%q is answered %q and %q", first, a, again)

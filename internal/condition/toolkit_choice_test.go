@@ -70,7 +70,7 @@ func TestChoice(t *testing.T) {
 	other := Condition{Name: NameReplaceTool, Parameters: []byte(`{"tools":5}`)}
 	if !SameAsked(incomplete, complete) || SameAsked(incomplete, other) || SameAsked(Condition{Name: NameGoldTools},
 		other) {
-		t.Error("what was asked for is not told apart")
+		t.Error("requests that differ have the same choice")
 	}
 	for _, c := range []Condition{incomplete, complete} {
 		read, err := c.Choice()

@@ -73,7 +73,7 @@ func TestUniverseSize(t *testing.T) {
 			}
 			at := places(t, kit.Names)
 			if !slices.IsSorted(at) || len(slices.Compact(slices.Clone(at))) != len(at) {
-				t.Fatalf("the tools do not stand in the order of the universe: %v", at)
+				t.Fatalf("the tools are not in the order of the universe: %v", at)
 			}
 			for _, g := range gold {
 				if !slices.Contains(at, g) {

@@ -81,7 +81,7 @@ func TestFaultsSameBytes(t *testing.T) {
 	if err := s.Played(func(p *suite.Played) error {
 		played++
 		if certificates[p.Instance] == nil {
-			t.Errorf("the transcript of %s on %s is of no instance", p.Policy, p.Instance)
+			t.Errorf("the transcript of %s on %s belongs to no instance", p.Policy, p.Instance)
 		}
 		return nil
 	}); err != nil || played < 2*faulted {

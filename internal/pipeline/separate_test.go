@@ -49,7 +49,7 @@ func spelled(
 		actions = append(actions, task.Action{Kind: task.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: text})
 	}
 	if changed != 1 {
-		t.Fatalf("%s: %v stands %d times in the plan %+v", tk.ID, of, changed, plan.Calls)
+		t.Fatalf("%s: %v occurs %d times in the plan %+v", tk.ID, of, changed, plan.Calls)
 	}
 	answer, err := task.Marshal("$" + plan.Answer + "$")
 	if err != nil {

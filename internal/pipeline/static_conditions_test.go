@@ -134,7 +134,7 @@ func checkDropped(t *testing.T, s *suite.Suite, in *suite.Instance, tk *task.Tas
 		changed = changed || m.Content != tk.Messages[i].Content
 		for _, secret := range secrets {
 			if p := plain(secret); r.Variant == "" && strings.TrimSpace(p) != "" && strings.Contains(plain(m.Content), p) {
-				t.Errorf("%s: %q still stands in %q", in.ID, secret, m.Content)
+				t.Errorf("%s: %q is still in %q", in.ID, secret, m.Content)
 			}
 		}
 	}

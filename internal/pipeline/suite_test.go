@@ -108,7 +108,7 @@ func checkAccount(t *testing.T, s *suite.Suite) {
 			published++
 		}
 		if s.Instances[i].Task != task.ID || s.Certificates[i].Instance != s.Instances[i].ID {
-			t.Errorf("task %s stands beside instance %s of %s and a certificate of %s",
+			t.Errorf("task %s is beside instance %s of %s and a certificate of %s",
 				task.ID, s.Instances[i].ID, s.Instances[i].Task, s.Certificates[i].Instance)
 		}
 		if p := task.Plan(s.Instances[i].Primary); p == nil || p.Workflow != s.Instances[i].Workflow {

@@ -143,7 +143,7 @@ func checkToolkits(t *testing.T, s *suite.Suite) {
 		case in.Role == condition.RoleHopeless:
 			complete := byID[tk.ID+"/complete:"+in.Conditions[0].String()]
 			if complete == nil || len(gold) > 0 || len(complete.Toolkit) != len(in.Toolkit) {
-				t.Errorf("%s shows %d right tools; beside it stands %+v", in.ID, len(gold), complete)
+				t.Errorf("%s shows %d right tools; beside it is %+v", in.ID, len(gold), complete)
 				continue
 			}
 			differ := 0
@@ -312,9 +312,9 @@ func TestToolkitDrift(t *testing.T) {
 	}
 }
 
-// TestToolkitsStandApart builds the tasks of a suite with chosen toolkits and without: tools and clean instances are
+// TestToolkitsAreIndependent builds the tasks of a suite with chosen toolkits and without: tools and clean instances are
 // the same, and the tools that were made are in no toolkit of other instances.
-func TestToolkitsStandApart(t *testing.T) {
+func TestToolkitsAreIndependent(t *testing.T) {
 	o := toolkitOptions(t.TempDir(), 2)
 	o.Limit = 8
 	with, err := Run(t.Context(), o)

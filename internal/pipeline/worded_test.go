@@ -58,7 +58,7 @@ func TestWordedWorlds(t *testing.T) {
 		asked := in.Conditions[at].String()
 		beside, alone := instances[unworded(in, asked)], instances[in.Task+"/"+asked]
 		if beside == nil || alone == nil {
-			t.Errorf("%s stands beside %v and %v", in.ID, beside, alone)
+			t.Errorf("%s is beside %v and %v", in.ID, beside, alone)
 			continue
 		}
 		bare := *in

@@ -214,7 +214,7 @@ func checkWorded(t *testing.T, s, plain *suite.Suite) {
 		}
 		if r.Writer == "" {
 			if string(in.Conditions[0].Parameters) != rules[in.ID] {
-				t.Errorf("%s reads as nobody wrote it: %s", in.ID, in.Conditions[0].Parameters)
+				t.Errorf("%s reads as the writer did not write it: %s", in.ID, in.Conditions[0].Parameters)
 			}
 			continue
 		}

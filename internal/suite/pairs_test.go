@@ -112,7 +112,7 @@ func TestPairsOfUnrelatedTasks(t *testing.T) {
 	}
 	for id, n := range times {
 		if most := map[byte]int{'y': 1, 'o': 3}[id[0]]; n > most {
-			t.Errorf("%s stands in %d pairs", id, n)
+			t.Errorf("%s is in %d pairs", id, n)
 		}
 	}
 	again, _ := s.Pairs()

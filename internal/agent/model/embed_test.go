@@ -54,7 +54,7 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("offline: %v", err)
 	}
 	if _, err := offline.Embed(t.Context(), texts[:2]); err == nil {
-		t.Error("what nobody asked is answered")
+		t.Error("an answer to what was not asked")
 	}
 }
 

@@ -278,7 +278,7 @@ func drawRequest(draw *rand.Rand, texts, arguments []string) Request {
 	return r
 }
 
-func TestRequestsThatNobodyAccepts(t *testing.T) {
+func TestRequestsThatNoServiceAccepts(t *testing.T) {
 	server := serve(t, modeltest.Sequence(modeltest.Say("x")))
 	call := []ToolCall{{ID: "1", Name: "f"}}
 	for name, r := range map[string]Request{

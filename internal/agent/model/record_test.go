@@ -324,7 +324,7 @@ func TestNoKeyIsEverWritten(t *testing.T) {
 		}
 		for _, secret := range []string{"sk-very", "secret", "uthorization", "api-key", "Bearer"} {
 			if bytes.Contains(text, []byte(secret)) {
-				t.Errorf("%s: %q stands in the record", format, secret)
+				t.Errorf("%s: %q is in the record", format, secret)
 			}
 		}
 	}

@@ -244,7 +244,7 @@ func TestLevels(t *testing.T) {
 				earliest = max(earliest, level[ref.Label]+1)
 			}
 			if level[calls[i].Label] != earliest {
-				t.Errorf("call %d stands in level %d, want %d", i, level[calls[i].Label], earliest)
+				t.Errorf("call %d is in level %d, want %d", i, level[calls[i].Label], earliest)
 			}
 			tried++
 		}

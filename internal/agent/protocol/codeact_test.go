@@ -71,7 +71,7 @@ func TestCodeAct(t *testing.T) {
 		}
 	}
 	if told := s.requests[1].Messages; told[len(told)-1].Content != "2\n{'city': 'Bergen', 'id': 1}" {
-		t.Errorf("told %q", told[len(told)-1].Content)
+		t.Errorf("the model got %q", told[len(told)-1].Content)
 	}
 	history := s.requests[2].Messages
 	if text := history[len(history)-2].Content; strings.Contains(text, "17") || !strings.HasSuffix(text, "</execute>") {
@@ -96,7 +96,7 @@ func TestCodeActLiterals(t *testing.T) {
 	}
 	told := lastTold(s)
 	if !strings.Contains(told, "caught server_error: the service is down") || !strings.Contains(told, "NameError") {
-		t.Errorf("told %q", told)
+		t.Errorf("the model got %q", told)
 	}
 	if h.Declined != "nothing to be had" {
 		t.Errorf("declined %q", h.Declined)
@@ -117,7 +117,7 @@ func TestCodeActBadSolution(t *testing.T) {
 			t.Errorf("%s: answer %v", code, h.Answer)
 		}
 		if told := lastTold(s); !strings.Contains(told, want) {
-			t.Errorf("%s: told %q", code, told)
+			t.Errorf("%s: the model got %q", code, told)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func sceneOf(t *testing.T, e *example) *scene {
 			}
 		}
 		if key.Column == "" {
-			t.Fatalf("%s: the key %s is of no table", e.database, k[0])
+			t.Fatalf("%s: the key %s belongs to no table", e.database, k[0])
 		}
 		s.source.Keys = append(s.source.Keys, key)
 	}

@@ -169,7 +169,7 @@ func TestExamplesPrecedeTheQuestion(t *testing.T) {
 				}
 			}
 			if protocol.Name == FeasibleVerify && !strings.Contains(told.Content, "\n5. Verdict: ") {
-				t.Errorf("%s, example %d has not five steps: %s", protocol.Name, i+1, told.Content)
+				t.Errorf("%s, example %d does not have five steps: %s", protocol.Name, i+1, told.Content)
 			}
 		}
 	}
@@ -238,7 +238,7 @@ func TestFeedbackScenarios(t *testing.T) {
 			left[name] = call.Arguments[name] == nil
 			if left[name] != strings.Contains(strings.SplitN(observed.Error.Message, ".", 2)[0], "`"+name+"`") &&
 				c.left != "nothing" && c.left != "none" {
-				t.Errorf("%s: called %v, and told %q", c.name, call, observed.Error.Message)
+				t.Errorf("%s: called %v, and got %q", c.name, call, observed.Error.Message)
 			}
 		}
 		fits := map[string]bool{
@@ -246,7 +246,7 @@ func TestFeedbackScenarios(t *testing.T) {
 			"nothing": observed.Error.Code == task.CodeUnknownArgument, "none": observed.Error.Code == task.CodeUnknownTool,
 		}
 		if !fits[c.left] {
-			t.Errorf("%s: called %v, and told %q", c.name, call, observed.Error.Message)
+			t.Errorf("%s: called %v, and got %q", c.name, call, observed.Error.Message)
 		}
 		call, came = attemptIn(t, texts[1])
 		var result struct{ Result []map[string]any }
@@ -266,7 +266,7 @@ func TestFeedbackScenarios(t *testing.T) {
 	}
 	_, err := New(Feedback, Config{Client: says("No"), Scenario: "success"})
 	if err == nil {
-		t.Error("an unknown scenario is none")
+		t.Error("an unknown scenario is accepted")
 	}
 }
 

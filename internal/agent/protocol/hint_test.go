@@ -76,13 +76,13 @@ func TestAdviceIsShown(t *testing.T) {
 					if m.Content, atStart = strings.CutSuffix(m.Content, "\n\n"+action.Advice+start); atStart {
 						startGiven++
 						if m.Role != model.RoleUser || m.Content != "There.\n\nGood to know: homes means houses" {
-							t.Errorf("%s: advice behind %q", name, m.Content)
+							t.Errorf("%s: advice after %q", name, m.Content)
 						}
 					}
 					if m.Content, atCall = strings.CutSuffix(m.Content, "\n"+action.Advice+later); atCall {
 						laterGiven++
 						if !strings.HasSuffix(m.Content, "}") || told == 1 && !m.IsError {
-							t.Errorf("%s: advice behind %q", name, m.Content)
+							t.Errorf("%s: advice after %q", name, m.Content)
 						}
 					}
 				}

@@ -231,7 +231,7 @@ func TestNoAccountTellsTheAnswer(t *testing.T) {
 				case known:
 					kept++
 				case occurs(cell, text):
-					t.Fatalf("case %d: %q of the answer %q stands in the account:\n%s", n, cell, answer, text)
+					t.Fatalf("case %d: %q of the answer %q is in the account:\n%s", n, cell, answer, text)
 				default:
 					hidden++
 				}
@@ -242,7 +242,7 @@ func TestNoAccountTellsTheAnswer(t *testing.T) {
 				case allowed[piece] || valueOf(piece) != "" && strings.Contains(seen, piece):
 					kept++
 				case said[piece]:
-					t.Fatalf("case %d: %q of the answer %q stands in the account:\n%s", n, piece, answer, text)
+					t.Fatalf("case %d: %q of the answer %q is in the account:\n%s", n, piece, answer, text)
 				default:
 					hidden++
 				}

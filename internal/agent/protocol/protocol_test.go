@@ -238,7 +238,7 @@ func TestSilence(t *testing.T) {
 			t.Errorf("%s: %d turns", protocol, len(h.Turns))
 		}
 		if last := s.requests[1].Messages; len(last) != 2 || last[1].Role != model.RoleUser {
-			t.Errorf("%s: told %v", protocol, last)
+			t.Errorf("%s: the model got %v", protocol, last)
 		}
 	}
 	// A silent reply between others does not count.
@@ -417,11 +417,11 @@ func TestCallsAsText(t *testing.T) {
 	}
 	told := s.requests[1].Messages[2]
 	if told.Role != model.RoleUser || !strings.Contains(told.Content, `"label":"call_1"`) {
-		t.Errorf("told %+v", told)
+		t.Errorf("the model got %+v", told)
 	}
 	if told := s.requests[2].Messages[4]; !strings.HasPrefix(told.Content, remindUnread) ||
 		!strings.Contains(told.Content, "oops") {
-		t.Errorf("told %+v", told)
+		t.Errorf("the model got %+v", told)
 	}
 }
 

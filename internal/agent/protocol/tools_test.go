@@ -68,7 +68,7 @@ func TestReactReadsGrownTools(t *testing.T) {
 	reply := &model.Reply{Message: model.Message{Role: model.RoleAssistant,
 		Content: "Thought: so\nAction: found later\nAction Input: {}"}}
 	if d := r.read(reply, nil); len(d.actions) != 0 {
-		t.Errorf("a name that nobody knows is read as %+v", d.actions)
+		t.Errorf("an unknown name is read as %+v", d.actions)
 	}
 	view.Tools = append(view.Tools, tool)
 	r.grow(view)

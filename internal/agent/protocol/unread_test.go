@@ -44,7 +44,7 @@ func TestUnreadRepliesAreAskedForAgain(t *testing.T) {
 			told := messages[len(messages)-1]
 			unread := slices.IndexFunc(last.Unparsed, func(u task.Unparse) bool { return isUnread(u.Reason) })
 			if told.Role != model.RoleUser || !strings.Contains(told.Content, headUnread+"`"+last.Unparsed[unread].Text+"`") {
-				t.Errorf("the model is told %q", told.Content)
+				t.Errorf("the model got %q", told.Content)
 			}
 			if messages[len(messages)-2].Role != model.RoleAssistant {
 				t.Errorf("the reply is not in the conversation: %+v", messages)

@@ -80,7 +80,7 @@ func FuzzSessionIsNotBelieved(f *testing.F) {
 			t.Errorf("an outcome over its limits: %s", brief(o))
 		}
 		if o.Calls != calls || calls > limits.BlockCalls {
-			t.Errorf("%d calls of %d told", calls, o.Calls)
+			t.Errorf("%d calls of %d reported", calls, o.Calls)
 		}
 		if (o.Reason != "") != o.Fresh {
 			t.Errorf("fresh %t for %q", o.Fresh, o.Reason)
@@ -112,9 +112,9 @@ func TestFramesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreToldWhenTheyAreNamed checks that a session receives the functions that its code and its results name,
+// TestFunctionsAreSentWhenTheyAreNamed checks that a session receives the functions that its code and its results name,
 // once each.
-func TestFunctionsAreToldWhenTheyAreNamed(t *testing.T) {
+func TestFunctionsAreSentWhenTheyAreNamed(t *testing.T) {
 	done := func(id string) string { return frameOf('d', `{"id": `+id+`}`) }
 	// The second end must not be readable before the second block is sent.
 	p := &scripted{Reader: io.MultiReader(
@@ -148,6 +148,6 @@ func TestFunctionsAreToldWhenTheyAreNamed(t *testing.T) {
 		}
 	}
 	if want := "recho fmany rfail"; strings.Join(told, " ") != want {
-		t.Errorf("told %q, want %s", told, want)
+		t.Errorf("the model got %q, want %s", told, want)
 	}
 }

@@ -73,7 +73,7 @@ func hostilePrograms(t *testing.T) []hostileProgram {
 		programs = append(programs, p)
 	}
 	if len(programs) < 210 {
-		t.Fatalf("the corpus holds %d programs", len(programs))
+		t.Fatalf("the corpus has %d programs", len(programs))
 	}
 	return programs
 }

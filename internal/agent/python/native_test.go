@@ -118,9 +118,9 @@ func TestNativeIsSafeByFewerLayers(t *testing.T) {
 	}
 }
 
-// TestNativeMemoryHoldsNothingOfTheHost searches all of a session's memory, from outside, for data of the process that
+// TestNativeMemoryContainsNothingOfTheHost searches all of a session's memory, from outside, for data of the process that
 // started it and of other sessions.
-func TestNativeMemoryHoldsNothingOfTheHost(t *testing.T) {
+func TestNativeMemoryContainsNothingOfTheHost(t *testing.T) {
 	secret := strings.Join([]string{"PLANTED", "SECRET", strconv.Itoa(os.Getpid())}, "-")
 	t.Setenv("SEATRIAL_PLANTED", secret)
 	e := nativeEngine(t)
@@ -134,7 +134,7 @@ func TestNativeMemoryHoldsNothingOfTheHost(t *testing.T) {
 		t.Fatal(brief(o))
 	}
 	if n := timesInMemory(t, processOf(other), secret); n == 0 {
-		t.Fatal("what a session was told is not found in its memory: the search is blind")
+		t.Fatal("what a session received is not found in its memory: the search is blind")
 	}
 	// A function that nothing has named must stay outside the session as well.
 	s := started(t, e, &Setup{Functions: []Function{{Name: "unnamed", Document: secret}}, Call: call})
@@ -143,7 +143,7 @@ func TestNativeMemoryHoldsNothingOfTheHost(t *testing.T) {
 	}
 	for _, text := range []string{secret, "SEATRIAL_PLANTED", "go-build", os.Getenv("HOME") + "/.cache"} {
 		if n := timesInMemory(t, processOf(s), text); n > 0 {
-			t.Errorf("%q stands %d times in a session's memory", text, n)
+			t.Errorf("%q occurs %d times in a session's memory", text, n)
 		}
 	}
 }

@@ -459,7 +459,7 @@ func FuzzPatchModule(f *testing.F) {
 		}
 		after, err := rt.CompileModule(ctx, patched)
 		if err != nil {
-			t.Fatalf("%x is a module, and %x is none: %v", module, patched, err)
+			t.Fatalf("%x is a module, and %x is not: %v", module, patched, err)
 		}
 		if len(after.CustomSections()) > 0 || len(after.ExportedFunctions()) != len(before.ExportedFunctions()) {
 			t.Errorf("%x became %x", module, patched)

@@ -87,7 +87,7 @@ func TestFaulted(t *testing.T) {
 		}
 		of := d.Counts()["fault:"+specification].Made
 		if specification != "exec.slow" && variant != "fault" && count.Made+count.Refused != of {
-			t.Errorf("%s: %d made and %d refused, and the fault stands on %d tasks", name, count.Made, count.Refused, of)
+			t.Errorf("%s: %d made and %d refused, and the fault is on %d tasks", name, count.Made, count.Refused, of)
 		}
 	}
 	if counted != len(d.Instances) {
@@ -96,7 +96,7 @@ func TestFaulted(t *testing.T) {
 	for id, in := range made {
 		variant, specification, _ := strings.Cut(strings.TrimPrefix(id, in.Task+"/"), ":")
 		if variant != "fault" && specification != "exec.slow" && made[in.Task+"/fault:"+specification] == nil {
-			t.Errorf("%s stands where the fault does not", id)
+			t.Errorf("%s is where the fault is not", id)
 		}
 		want := map[string]string{
 			"fault": condition.RoleFault, "mirror": condition.RoleFault, "lookalike": condition.RoleLookalike,

@@ -57,7 +57,7 @@ func TestFaultsWithinWorlds(t *testing.T) {
 			t.Errorf("%s shows %d tools", in.ID, shown)
 		}
 		if faultID(in) != strings.Replace(in.ID, "lookalike:", "fault:", 1) {
-			t.Errorf("%s stands beside %s", in.ID, faultID(in))
+			t.Errorf("%s is beside %s", in.ID, faultID(in))
 		}
 	}
 	want := []string{

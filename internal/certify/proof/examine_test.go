@@ -231,7 +231,7 @@ func TestGoldRejectsOthers(t *testing.T) {
 			wrong := func(what string, rows []task.Row, columns []task.Column) {
 				r := &task.Result{Columns: names(columns), Rows: rows}
 				if gold.Holds(r) {
-					t.Errorf("%s: gold holds %s", q.id, what)
+					t.Errorf("%s: gold contains %s", q.id, what)
 				}
 				if gold.Accepts(task.Answer{Result: r}).Strict {
 					t.Errorf("%s: gold accepts %s", q.id, what)

@@ -212,7 +212,7 @@ func checkForm(t *testing.T, c *proof.Claim, proof *proof.Proof, found *proof.Fo
 		case len(p.Calls) > 2 || len(p.Evidence) != len(p.Calls) || p.Workflow != task.WorkflowOf(p.Calls):
 			t.Errorf("%s: path %+v", c.Query.Source, p)
 		case accidental && !p.Accidental:
-			t.Errorf("%s: %s is sound and stands after an accidental one", c.Query.Source, p.Kind)
+			t.Errorf("%s: %s is sound and comes after an accidental one", c.Query.Source, p.Kind)
 		case slices.ContainsFunc(known, func(k []string) bool { return slices.Equal(k, set) }):
 			t.Errorf("%s: %s goes through the tools of another way: %v", c.Query.Source, p.Kind, set)
 		}

@@ -47,8 +47,8 @@ func verifySuite(t *testing.T, s *suite.Suite, workers int) *recheck.Outcome {
 	return out
 }
 
-// TestSuiteHolds verifies a fresh build, and finds nothing, at any number of workers.
-func TestSuiteHolds(t *testing.T) {
+// TestSuiteIsProven verifies a fresh build, and finds nothing, at any number of workers.
+func TestSuiteIsProven(t *testing.T) {
 	s := demoSuite.Load(t)
 	if len(s.Tasks) < 200 && !testenv.Reduced() {
 		t.Errorf("the demo's suite has %d tasks", len(s.Tasks))
@@ -129,7 +129,7 @@ func TestTampering(t *testing.T) {
 		{"a plan's tool", func(s *suite.Suite, i int) { s.Tasks[i].Plans[0].Calls[0].Tool = "function_none" }, "plan_fails"},
 		{"a plan's workflow", func(s *suite.Suite, i int) { s.Instances[i].Workflow = task.WorkflowMixed }, "workflow"},
 		{"the primary plan", func(s *suite.Suite, i int) { s.Instances[i].Primary = "third" }, "third plan"},
-		{"mutants told", func(s *suite.Suite, i int) { s.Certificates[i].Mutants.Told++ }, "the certificate was"},
+		{"mutants distinguished", func(s *suite.Suite, i int) { s.Certificates[i].Mutants.Told++ }, "the certificate was"},
 		{"distinct results", func(s *suite.Suite, i int) { s.Certificates[i].Distinct-- }, "the certificate was"},
 		{"neighbours", func(s *suite.Suite, i int) { s.Certificates[i].Plans[0].Worlds-- }, "the certificate was"},
 		{"survivors", func(s *suite.Suite, i int) {

@@ -217,7 +217,7 @@ func TestReplace(t *testing.T) {
 			}
 			for _, name := range []string{"origin_of", "same_origin", "plants_of_origin"} {
 				if slices.Contains(c.Toolkit, name) {
-					t.Errorf("the toolkit holds %s: %q", name, c.Toolkit)
+					t.Errorf("the toolkit contains %s: %q", name, c.Toolkit)
 				}
 			}
 			if reason, err := x.Check(t.Context(), task, q, c); reason != "" || err != nil {

@@ -235,9 +235,9 @@ func TestSpider(t *testing.T) {
 	}
 }
 
-// TestTwinsCannotBeTold writes twins of the demo corpus to files with SQLite's own driver, and calls every remaining
-// tool with varied arguments on both files.
-func TestTwinsCannotBeTold(t *testing.T) {
+// TestTwinsCannotBeDistinguished writes twins of the demo corpus to files with SQLite's own driver, and calls every
+// remaining tool with varied arguments on both files.
+func TestTwinsCannotBeDistinguished(t *testing.T) {
 	s := demo.Load(t)
 	worlds, calls := 0, 0
 	for _, b := range shelves(t, s, nil) {

@@ -162,7 +162,7 @@ func TestChoiceLeavesOneColumnUnread(t *testing.T) {
 	}
 	left, _, err := x.Find(t.Context(), task, q, []string{c.Toolkit[0]}, 5)
 	if err != nil || slices.Contains(left.Toolkit, c.Toolkit[0]) {
-		t.Errorf("%s is to be avoided and stands in %q (%v)", c.Toolkit[0], left.Toolkit, err)
+		t.Errorf("%s is to be avoided and is in %q (%v)", c.Toolkit[0], left.Toolkit, err)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestSearchBounds(t *testing.T) {
 	}
 	c.Searched++
 	if reason, err := x.Check(t.Context(), task, q, c); reason == "" || err != nil {
-		t.Errorf("a certificate with another number of calls holds (%v)", err)
+		t.Errorf("a certificate with another number of calls is accepted (%v)", err)
 	}
 	reached = "all"
 	if reason, err := x.Check(t.Context(), task, q, c); !strings.Contains(reason, "reaches") || err != nil {
@@ -372,7 +372,7 @@ func TestPlayTells(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := tool.Name == "origin_of"; (told != "") != want && tool.Name != "plants_of_origin" {
-			t.Errorf("%s tells the worlds apart: %q", tool.Name, told)
+			t.Errorf("%s distinguishes the worlds: %q", tool.Name, told)
 		}
 	}
 }

@@ -98,11 +98,11 @@ func TestDroppedIsGone(t *testing.T) {
 				}
 				for _, text := range []string{is, made.Evidence} {
 					if word := fmt.Sprint(v.Value); len(word) > 3 && says(text, word) || len(made.Form) > 3 && says(text, made.Form) {
-						t.Errorf("%s: %v (%s) still stands in %q", e.task.ID, v.Value, made.Form, text)
+						t.Errorf("%s: %v (%s) is still in %q", e.task.ID, v.Value, made.Form, text)
 					}
 				}
 				if len(made.Names) == 0 || made.Reply == "" {
-					t.Errorf("%s: nobody can ask for %v: %q", e.task.ID, v.Value, made.Names)
+					t.Errorf("%s: no reader can ask for %v: %q", e.task.ID, v.Value, made.Names)
 				}
 				if whole := made.Whole[0].Content; len(words(whole)) <= len(words(is)) || slices.Equal(made.Messages, made.Whole) {
 					t.Errorf("%s: %q says no more than %q", e.task.ID, whole, is)

@@ -97,7 +97,7 @@ func FuzzMissing(f *testing.F) {
 		}
 		for i, m := range made.Messages {
 			if english.HasPhrase(m.Content, value) && strings.TrimSpace(value) != "" {
-				t.Errorf("%q still stands in %q", value, m.Content)
+				t.Errorf("%q is still in %q", value, m.Content)
 			}
 			if m.Role != messages[i].Role {
 				t.Errorf("turn %d is by the %s", i, m.Role)

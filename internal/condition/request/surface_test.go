@@ -74,7 +74,7 @@ func checkKept(t *testing.T, e example, is string, kept []request.Kept) {
 	t.Helper()
 	for _, k := range kept {
 		if !strings.Contains(is, k.Form) {
-			t.Errorf("%s: the form %q of %v does not stand in %q", e.task.ID, k.Form, k.Value, is)
+			t.Errorf("%s: the form %q of %v is not in %q", e.task.ID, k.Form, k.Value, is)
 		}
 	}
 	for _, v := range request.Values(e.task) {

@@ -29,7 +29,7 @@ func checkCorpus(t testing.TB, c *Corpus) {
 	databases := map[string]bool{}
 	for i, d := range c.Databases {
 		if i > 0 && c.Databases[i-1].Name >= d.Name {
-			t.Errorf("database %q stands after %q", d.Name, c.Databases[i-1].Name)
+			t.Errorf("database %q comes after %q", d.Name, c.Databases[i-1].Name)
 		}
 		if d.Schema != nil && d.File != "" || d.Notes == nil {
 			t.Errorf("database %q: schema %v, notes %v", d.Name, d.Schema, d.Notes)
@@ -185,7 +185,7 @@ func TestSpecsThatNameNothing(t *testing.T) {
 	}
 }
 
-func TestSplitsThatAreNone(t *testing.T) {
+func TestUnknownSplits(t *testing.T) {
 	_, err := Open("spider:x", Options{Split: "trai"})
 	wantUsage(t, err, "trai", `did you mean "train"?`)
 	_, err = Open("sql:x,y", Options{Split: "dev"})

@@ -120,7 +120,7 @@ func TestBundleIsMadeOnce(t *testing.T) {
 	}
 	entries, err := os.ReadDir(first)
 	if err != nil || len(entries) != 2 {
-		t.Errorf("the folder holds %v (%v)", entries, err)
+		t.Errorf("the folder contains %v (%v)", entries, err)
 	}
 }
 

@@ -63,7 +63,7 @@ func FuzzList(f *testing.F) {
 		var got []json.RawMessage
 		err := s.list("f.json", data, func(element []byte, offset int) {
 			if !bytes.HasPrefix(data[offset:], element) {
-				t.Fatalf("%q does not stand at %d", element, offset)
+				t.Fatalf("%q is not at %d", element, offset)
 			}
 			got = append(got, element)
 		})

@@ -160,7 +160,7 @@ func TestBank(t *testing.T) {
 	third := &c.Questions[2]
 	if !third.Unwritten || third.Expected.Category != string(callcheck.Relevance) || !slices.Equal(third.Expected.Tools,
 		[]string{"OpenLock"}) {
-		t.Errorf("a call with an argument that nobody describes was read as %+v", third)
+		t.Errorf("a call with an undocumented argument was read as %+v", third)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestPublishedFilesAreWrittenBack(t *testing.T) {
 			back.Write(q.Original)
 			back.WriteByte('\n')
 			if q.Position.Line != i+1 {
-				t.Errorf("%s stands at %s, want line %d", q.ID, q.Position, i+1)
+				t.Errorf("%s is at %s, want line %d", q.ID, q.Position, i+1)
 			}
 			for _, f := range q.Functions {
 				if !bytes.Contains(q.Original, f.Original) {
@@ -55,7 +55,7 @@ func jsonTypes(t *testing.T, id string, s *task.Schema) {
 	t.Helper()
 	for _, name := range s.Types {
 		if !slices.Contains([]string{"string", "integer", "number", "boolean", "array", "object"}, name) {
-			t.Errorf("%s: the type %s is none of JSON Schema", id, name)
+			t.Errorf("%s: JSON Schema has no type %s", id, name)
 		}
 	}
 	if s.Items != nil {

@@ -652,7 +652,7 @@ func TestTheBestFittingPlanCounts(t *testing.T) {
 }
 
 // A label that failed for being taken stands for the call that took it first; one whose call failed otherwise is free.
-func TestLabelsStandForTheLastCallThatTookThem(t *testing.T) {
+func TestLabelsMeanTheLastCallThatTookThem(t *testing.T) {
 	plan := []task.Call{
 		{Label: "x", Tool: "f", Arguments: map[string]any{"v": int64(1)}},
 		{Label: "y", Tool: "g", Arguments: map[string]any{"s": "$x$"}},

@@ -114,7 +114,7 @@ func must(t *testing.T, task *task.Task, tr *transcript.Transcript) Grade {
 	return g
 }
 
-func TestGoldScoresFullMarksAndNothingNone(t *testing.T) {
+func TestGoldScoresFullMarksAndAnEmptyTranscriptNone(t *testing.T) {
 	played := record(
 		turn(100, 10), call(singers.Rows, true), turn(200, 20),
 		transcript.Event{
@@ -311,7 +311,7 @@ func TestDataHandlesAreSeenByTheirDigest(t *testing.T) {
 		Content: json.RawMessage(`{"handle":"$call_1$"}`),
 	}
 	if g := must(t, taskOf(gold), record(handle, answer(`1`), end(transcript.EndAnswered))); g.RightSeen {
-		t.Error("a reference counts as the rows behind it")
+		t.Error("a reference counts as its rows")
 	}
 	handle.Digest = gold.Digests()[0]
 	if g := must(t, taskOf(gold), record(handle, answer(`1`), end(transcript.EndAnswered))); !g.RightSeen ||
@@ -372,7 +372,7 @@ func randomTranscript(r *rand.Rand) *transcript.Transcript {
 	return record(events...)
 }
 
-func TestRegradingGivesTheSame(t *testing.T) {
+func TestRegradingReturnsTheSame(t *testing.T) {
 	graded, successes := 0, 0
 	for seed := range uint64(4000) {
 		tr := randomTranscript(task.Draw(seed, "regrade"))

@@ -313,7 +313,7 @@ func TestNeighboursTell(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(untold[2], func(m string) bool { return strings.HasSuffix(m, "without `tons * 0 = 0`") }) {
-		t.Errorf("the condition that always holds is not found: %v", untold[2])
+		t.Errorf("the condition that is always true is not found: %v", untold[2])
 	}
 	for _, m := range append(untold[1], untold[2]...) {
 		if strings.Contains(m, "without `country = 'Norway'`") || strings.Contains(m, "without `flag = 'red'`") {

@@ -175,7 +175,7 @@ func FuzzTexts(f *testing.F) {
 		if near := nearSpelling(text, g); near != "" && !strings.Contains(near, " … ") {
 			for _, part := range strings.Fields(near) {
 				if !strings.Contains(text, part) {
-					t.Fatalf("%q in %q: %q does not stand there", value, text, near)
+					t.Fatalf("%q in %q: %q is not there", value, text, near)
 				}
 			}
 		}

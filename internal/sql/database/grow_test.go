@@ -265,7 +265,7 @@ func TestWitnessesArePlanted(t *testing.T) {
 		_ = n.Close()
 	}
 	if slices.Min(stands) < 8 {
-		t.Errorf("the witnesses stand in %v of 24 neighbours", stands)
+		t.Errorf("the witnesses are in %v of 24 neighbours", stands)
 	}
 }
 

@@ -139,7 +139,7 @@ func TestSketchKeepsKeysAndTakesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if after := state(t, s); after != before {
-				t.Fatalf("taken back, the sketch holds\n%s\nand held\n%s", after, before)
+				t.Fatalf("undone, the sketch has\n%s\nand had\n%s", after, before)
 			}
 		}
 		state(t, s)

@@ -156,7 +156,7 @@ func TestArguments(t *testing.T) {
 		t.Errorf("a value too few: %v", err)
 	}
 	if _, err := w.Query(ctx, "SELECT ?1", []task.Value{true}); err == nil || errors.As(err, &refused) {
-		t.Errorf("a value that is none of SQLite's is the caller's mistake, not the statement's: %v", err)
+		t.Errorf("a value that SQLite does not have is the caller's mistake, not the statement's: %v", err)
 	}
 	long := strings.Repeat("x", keptBuffer+1)
 	r = query(t, w, "SELECT length(?1), ?2", long, "y")

@@ -96,9 +96,9 @@ var equivalenceQueries = []string{
 	"SELECT DISTINCT note FROM stock WHERE note = 'low'",
 }
 
-// TestEquivalentMutantsAreNeverTold keeps the rules of equivalence honest: on databases grown around keys alone, no
-// mutant that is said to be equivalent gives another result.
-func TestEquivalentMutantsAreNeverTold(t *testing.T) {
+// TestEquivalentMutantsAreNeverDistinguished keeps the rules of equivalence honest: on databases grown around keys
+// alone, no mutant that is said to be equivalent gives another result.
+func TestEquivalentMutantsAreNeverDistinguished(t *testing.T) {
 	s := shopSchema(t)
 	worlds := 200
 	if testing.Short() {
@@ -120,7 +120,7 @@ func TestEquivalentMutantsAreNeverTold(t *testing.T) {
 			for _, w := range grown {
 				ran++
 				if tell(t, w, q, m) {
-					t.Errorf("%s\nis told from %s, its %s, although %s", text, m.SQL, m.Kind, m.Why)
+					t.Errorf("%s\nis distinguished from %s, its %s, although %s", text, m.SQL, m.Kind, m.Why)
 					break
 				}
 			}
@@ -132,8 +132,8 @@ func TestEquivalentMutantsAreNeverTold(t *testing.T) {
 	}
 }
 
-// TestOtherMutantsAreTold is the other side: a rule that called everything equivalent would pass the test above.
-func TestOtherMutantsAreTold(t *testing.T) {
+// TestOtherMutantsAreDistinguished is the other side: a rule that called everything equivalent would pass the test above.
+func TestOtherMutantsAreDistinguished(t *testing.T) {
 	s := shopSchema(t)
 	grown, err := database.Grow(t.Context(), &database.Recipe{Schema: s, Planted: shopValues()}, 6, 60)
 	if err != nil {
@@ -164,7 +164,7 @@ func TestOtherMutantsAreTold(t *testing.T) {
 	}
 	t.Logf("%d of %d told", told, total)
 	if told*100 < total*85 {
-		t.Errorf("%d of %d mutants told", told, total)
+		t.Errorf("%d of %d mutants distinguished", told, total)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestEquivalentMutantsOnSpider(t *testing.T) {
 				case m.Equivalent:
 					equivalent++
 					if found[i] {
-						t.Errorf("%s: %s\nis told from %s, although %s", sq.id, sq.q.Source, m.SQL, m.Why)
+						t.Errorf("%s: %s\nis distinguished from %s, although %s", sq.id, sq.q.Source, m.SQL, m.Why)
 					}
 					continue
 				case m.Join:
@@ -266,7 +266,7 @@ func TestEquivalentMutantsOnSpider(t *testing.T) {
 	t.Logf("%d queries, %d mutants beside %d equivalent and %d of joins, %d comparisons: %d told (%.1f %%)\n%v",
 		queries, mutants, equivalent, joins, compared, told, 100*float64(told)/float64(max(mutants, 1)), byKind)
 	if told*100 < mutants*95 {
-		t.Errorf("%d of %d mutants told", told, mutants)
+		t.Errorf("%d of %d mutants distinguished", told, mutants)
 	}
 	if queries < 2500 || mutants < 10*queries/2 {
 		t.Errorf("only %d queries with %d mutants", queries, mutants)

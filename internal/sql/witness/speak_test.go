@@ -106,7 +106,7 @@ func TestBehind(t *testing.T) {
 			db.exec(t, "DELETE FROM "+quoted(r.Table.Name)+" WHERE rowid = ?", r.Rowid)
 		}
 		if after := db.query(t, c.text); len(rows) > 0 && sameRows(before, after) {
-			t.Errorf("%s gives the same without the rows behind it", c.text)
+			t.Errorf("%s returns the same without these rows", c.text)
 		}
 		db.exec(t, "ROLLBACK TO s; RELEASE s")
 	}

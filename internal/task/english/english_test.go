@@ -49,7 +49,7 @@ func FuzzTokens(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, w := range NameWords(s) {
 			if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-				t.Errorf("%q holds the word %q", s, w)
+				t.Errorf("%q has the word %q", s, w)
 			}
 			_ = PluralWord(SingularWord(w))
 		}

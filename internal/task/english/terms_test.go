@@ -51,7 +51,7 @@ func FuzzTerms(f *testing.F) {
 				}
 			}
 			if utf8.ValidString(text) && !strings.Contains(lower, strings.TrimSuffix(w, "y")) {
-				t.Fatalf("%q gives %q, which does not stand in it", text, w)
+				t.Fatalf("%q returns %q, which is not in it", text, w)
 			}
 		}
 		letters := strings.ContainsFunc(text, func(r rune) bool { return r != utf8.RuneError && classOf(r) != classNone })

@@ -108,7 +108,7 @@ func TestDocuments(t *testing.T) {
 				check(t, data, tools)
 				for _, l := range literals[name] {
 					if bytes.Contains(data, []byte(l)) {
-						t.Errorf("%s: the document holds the literal %q", name, l)
+						t.Errorf("%s: the document contains the literal %q", name, l)
 					}
 				}
 				reversed := slices.Clone(tools)

@@ -75,7 +75,7 @@ func regenerate(t *testing.T, text string) string {
 		out = append(out, line)
 	}
 	if blocks < 4 || examples < 8 {
-		t.Errorf("%s holds %d generated blocks and %d examples", document, blocks, examples)
+		t.Errorf("%s has %d generated blocks and %d examples", document, blocks, examples)
 	}
 	return strings.Join(out, "\n")
 }

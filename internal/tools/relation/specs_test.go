@@ -138,7 +138,7 @@ func checkTool(t *testing.T, tool *task.Tool) {
 	}
 	for _, key := range tool.Body.Keys {
 		if tool.Parameters.Property(key) == nil {
-			t.Errorf("%s: the key argument %s is none of its arguments", tool.Name, key)
+			t.Errorf("%s: the key argument %s is not one of its arguments", tool.Name, key)
 		}
 	}
 	for name := range tool.Body.Fixed {

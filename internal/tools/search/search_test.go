@@ -93,7 +93,7 @@ func TestLexicalAgainstTheOracle(t *testing.T) {
 				if i > 0 && got[i-1].Score == got[i].Score {
 					ties++
 					if got[i-1].Tool > got[i].Tool {
-						t.Fatalf("%q: of equal texts, %d stands before %d", query, got[i-1].Tool, got[i].Tool)
+						t.Fatalf("%q: of equal texts, %d is before %d", query, got[i-1].Tool, got[i].Tool)
 					}
 				}
 				compared++
@@ -152,7 +152,7 @@ func TestDenseAgainstTheOracle(t *testing.T) {
 				t.Fatalf("round %d: %v, want %v", round, h, want[h.Tool])
 			}
 			if i > 0 && better(got[i-1], h) >= 0 {
-				t.Fatalf("round %d: %v stands before %v", round, got[i-1], h)
+				t.Fatalf("round %d: %v is before %v", round, got[i-1], h)
 			}
 			if i > 0 && got[i-1].Score == h.Score {
 				ties++

@@ -267,7 +267,7 @@ func TestDatabasesAreSound(t *testing.T) {
 }
 
 // Each database has the features of real schemas and data, so that the corpus exercises all of them.
-func TestDatabasesHoldWhatRealOnesHold(t *testing.T) {
+func TestDatabasesContainWhatRealOnesContain(t *testing.T) {
 	everywhere := map[string]int{}
 	for _, name := range databaseNames(t) {
 		w := published(t, name)
@@ -518,6 +518,6 @@ func TestLimitsCutNoTie(t *testing.T) {
 		})
 	}
 	if checked < 10 || nested < 2 {
-		t.Errorf("%d limits were looked behind, %d of them nested; want 10 and 2", checked, nested)
+		t.Errorf("the rows after %d limits were read, %d of them nested; want 10 and 2", checked, nested)
 	}
 }

@@ -91,7 +91,7 @@ func kindSchema(k *fault.Kind) map[string]any {
 		"per": map[string]any{"enum": []string{"tool", "arguments"},
 			"description": "What calls are numbered by in a session: the tool alone, or the tool and its arguments."},
 		"variant": map[string]any{"enum": Variants(k),
-			"description": "The fault itself, or trouble that looks like it and is none."},
+			"description": "The fault itself, or harmless noise that looks like it."},
 	}
 	properties["calls"], properties["where"] = reference("calls"), reference("where")
 	if timed(k) {
