@@ -28,7 +28,7 @@ type Writer interface {
 
 // Written records what a writer wrote about one tool.
 type Written struct {
-	Key        string      `json:"key"`      // a hash of what the tool means and of what the writer was told
+	Key        string      `json:"key"`      // a hash of what the tool means and of what the writer got
 	Tool       string      `json:"tool"`     // its name without the writer
 	Database   string      `json:"database"` // of the tool
 	Style      string      `json:"style"`    // of the tool
@@ -190,7 +190,7 @@ type page struct {
 	settled bool
 }
 
-// secret is a value that may not be told: its words, or its signs if it has no words.
+// secret is a value that no text may tell: its words, or its signs if it has no words.
 type secret struct {
 	words []string
 	signs string

@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Input is what instances are made from.
+// Input is what [Make] makes instances from.
 type Input struct {
 	// Suite has the tasks with their clean instances, their tools and their starting tables. [Make] adds to it.
 	Suite      *suite.Suite

@@ -159,7 +159,7 @@ func rephrase(t *Task, c clause, draw *rand.Rand) string {
 	return exchange(t, clause{body, c.guarded}) + sign
 }
 
-// part parts what is asked for from what is said of it, where either is long enough.
+// part separates what a request asks for from what it says about it, if both are long enough.
 func part(c clause) (head, tail clause) {
 	for _, at := range fronted.FindAllStringIndex(c.text, -1) {
 		lead := len(c.text[at[0]:at[1]]) - len(strings.TrimLeft(c.text[at[0]:at[1]], ", "))

@@ -97,7 +97,7 @@ var equivalenceQueries = []string{
 }
 
 // TestEquivalentMutantsAreNeverDistinguished keeps the rules of equivalence honest: on databases grown around keys
-// alone, no mutant that is said to be equivalent gives another result.
+// alone, no mutant that is said to be equivalent returns another result.
 func TestEquivalentMutantsAreNeverDistinguished(t *testing.T) {
 	s := shopSchema(t)
 	worlds := 200

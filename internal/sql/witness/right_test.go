@@ -56,7 +56,7 @@ func permutations(n int, visit func([]int)) {
 	swap(0)
 }
 
-// TestRightResultsAreAllAndReachable lets SQLite give every right result: the query is asked once for each order of
+// TestRightResultsAreAllAndReachable lets SQLite return every right result: the query is asked once for each order of
 // what ties, with that order behind its own ORDER BY. The results that come are the listed ones, all of them and no
 // other.
 func TestRightResultsAreAllAndReachable(t *testing.T) {
@@ -89,7 +89,7 @@ func TestRightResultsAreAllAndReachable(t *testing.T) {
 		{"SELECT name FROM shop UNION SELECT label FROM item%s LIMIT 2", "1", []any{"A", "B", "C", "D", "tea", "rice"}, 10},
 		{"SELECT name, city FROM shop UNION ALL SELECT label, maker FROM item ORDER BY 2 DESC%s LIMIT 1", "1",
 			[]any{"A", "B", "C", "D", "tea", "rice"}, 2},
-		// Ties within: what a nested SELECT gives decides the result, or does not.
+		// Ties within: what a nested SELECT returns decides the result, or does not.
 		{"SELECT id FROM shop WHERE city = (SELECT city FROM shop WHERE city > '' ORDER BY area%s LIMIT 1)", "id", ids(6), 2},
 		{"SELECT count(*) FROM shop WHERE area >= (SELECT area FROM shop ORDER BY name%s LIMIT 1)", "id", ids(6), 2},
 		{"SELECT count(*) FROM shop WHERE area > (SELECT area - 10 FROM shop ORDER BY name%s LIMIT 1)", "id", ids(6), 2},
@@ -199,7 +199,7 @@ func ids(n int) []any {
 }
 
 // TestListAgainstPermutations lists the right results of random rows with ties, and compares with what all orders of
-// the rows give.
+// the rows produce.
 func TestListAgainstPermutations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	parted, refused := 0, 0
@@ -296,7 +296,7 @@ func TestManyRightResultsAreRefusedAtOnce(t *testing.T) {
 }
 
 // TestRightResultsOnSpider takes the queries of Spider's whose result is one of several that can be listed. Copies with
-// shuffled rows give listed results alone, and SQLite gives every listed one when it is told which tied rows come
+// shuffled rows produce listed results alone, and SQLite returns every listed one if a query says which tied rows come
 // first.
 func TestRightResultsOnSpider(t *testing.T) {
 	listed, nested, alternatives, copied, reached := 0, 0, 0, 0, 0
@@ -373,8 +373,8 @@ func TestRightResultsOnSpider(t *testing.T) {
 	}
 }
 
-// told writes a query, without OFFSET, that gives the chosen rows: among tied rows they come first, each as often as it
-// is chosen.
+// told writes a query, without OFFSET, that returns the chosen rows: among tied rows they come first, each as often as
+// it is chosen.
 func told(q *sqlast.Query, rows []task.Row, output []sqlast.Column) string {
 	d := newDetector(q)
 	s := site{statement: q.Stmt, use: fact.UseAnswer}

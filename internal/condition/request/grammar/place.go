@@ -231,8 +231,8 @@ func (p *Place) copula() int {
 	}
 }
 
-// things returns what is counted in the plural, where it is said in the singular and the schema knows the word: one
-// pet. For anything else it returns the end of the value and "".
+// things returns the plural of the thing that a number counts if the text has the singular and the schema knows the
+// word: one pet. For anything else it returns the end of the value and "".
 func (p *Place) things() (end int, text string) {
 	end = p.End
 	for k := 1; k <= 3 && k <= len(p.right); k++ {

@@ -119,7 +119,7 @@ func (w world) exec(t testing.TB, statement string) {
 	}
 }
 
-// rows runs a query and gives its column names and the cells as text: NULL, integers, reals to nine digits (sums of
+// rows runs a query and returns its column names and the cells as text: NULL, integers, reals to nine digits (sums of
 // reals differ in the last ones with the order of addition) and quoted text.
 func (w world) rows(t testing.TB, query string) ([]string, [][]string) {
 	t.Helper()
