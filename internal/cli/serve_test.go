@@ -18,8 +18,8 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// TestServe serves a suite. A connection that does not send its header ends after --header-timeout, and the error stream
-// names the address for a client that opens a session for each call.
+// TestServe serves a suite. A connection that does not send its header ends after --header-timeout, and the error
+// stream names the address for a client that opens a session for each call.
 func TestServe(t *testing.T) {
 	suite := filepath.Join(t.TempDir(), "suite")
 	var built bytes.Buffer

@@ -312,8 +312,8 @@ func TestToolkitDrift(t *testing.T) {
 	}
 }
 
-// TestToolkitsAreIndependent builds the tasks of a suite with chosen toolkits and without: tools and clean instances are
-// the same, and the tools that were made are in no toolkit of other instances.
+// TestToolkitsAreIndependent builds the tasks of a suite with chosen toolkits and without: tools and clean instances
+// are the same, and the tools that were made are in no toolkit of other instances.
 func TestToolkitsAreIndependent(t *testing.T) {
 	o := toolkitOptions(t.TempDir(), 2)
 	o.Limit = 8

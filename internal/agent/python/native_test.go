@@ -118,8 +118,8 @@ func TestNativeIsSafeByFewerLayers(t *testing.T) {
 	}
 }
 
-// TestNativeMemoryContainsNothingOfTheHost searches all of a session's memory, from outside, for data of the process that
-// started it and of other sessions.
+// TestNativeMemoryContainsNothingOfTheHost searches all of a session's memory, from outside, for data of the process
+// that started it and of other sessions.
 func TestNativeMemoryContainsNothingOfTheHost(t *testing.T) {
 	secret := strings.Join([]string{"PLANTED", "SECRET", strconv.Itoa(os.Getpid())}, "-")
 	t.Setenv("SEATRIAL_PLANTED", secret)

@@ -122,7 +122,7 @@ func TestRephrasedAndExpanded(t *testing.T) {
 	holds(t, only(t, tab, map[string]string{"measure": "strict", "condition": "surface:3"}), map[string]any{
 		"pairs": 9, "before": 8.0 / 9, "after": 5.0 / 9, "broken": 4, "repaired": 1, "broken_syntax": 0, "broken_function": 0,
 		"broken_count":     0,
-		"broken_parameter": 4, "broken_value": 2, "difference": -3.0 / 9, "p": 2 * 6.0 / 32, // 6 of the 32 signs of five pairs
+		"broken_parameter": 4, "broken_value": 2, "difference": -3.0 / 9, "p": 2 * 6.0 / 32, // 6 of 32 signs
 	})
 	if text := tab.Text(table.Terminal{}); !strings.Contains(text, "-38 %") {
 		t.Errorf("the change is not written as the paper has it:\n%s", text)

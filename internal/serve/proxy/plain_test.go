@@ -75,8 +75,8 @@ func TestUnchangedResults(t *testing.T) {
 	}
 }
 
-// TestLandedResultsDiffer plays every kind that changes results on plain texts: where the verdict says that the fault took
-// effect, the client read another text.
+// TestLandedResultsDiffer plays every kind that changes results on plain texts: where the verdict says that the fault
+// took effect, the client read another text.
 func TestLandedResultsDiffer(t *testing.T) {
 	tried, landed := 0, 0
 	for _, text := range []string{"name,n\na,3\nb,2\n", "name,n\na,\"3\"\n", "age: 3\n", "age: x", "3", "one two", "", "null",

@@ -105,8 +105,8 @@ func TestOneEpisodeForClientsWithoutSessions(t *testing.T) {
 	}
 }
 
-// TestSplitAgentIsNamed plays one agent with a session for each call and no name of an episode: the server warns once. It
-// does not warn of sessions that only list, that answer, or that share an episode.
+// TestSplitAgentIsNamed plays one agent with a session for each call and no name of an episode: the server warns once.
+// It does not warn of sessions that only list, that answer, or that share an episode.
 func TestSplitAgentIsNamed(t *testing.T) {
 	in := instances(t, task.StyleFunc)[0]
 	play := func(t *testing.T, more string, sessions ...[]string) []string {

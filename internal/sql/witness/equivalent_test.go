@@ -132,7 +132,8 @@ func TestEquivalentMutantsAreNeverDistinguished(t *testing.T) {
 	}
 }
 
-// TestOtherMutantsAreDistinguished is the other side: a rule that called everything equivalent would pass the test above.
+// TestOtherMutantsAreDistinguished is the other side: a rule that called everything equivalent would pass the test
+// above.
 func TestOtherMutantsAreDistinguished(t *testing.T) {
 	s := shopSchema(t)
 	grown, err := database.Grow(t.Context(), &database.Recipe{Schema: s, Planted: shopValues()}, 6, 60)

@@ -10,8 +10,8 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 )
 
-// TestGoldens runs testdata: `schema` makes a database from SQL and prints nothing, `rows` adds to it. `mutants` lists a
-// query's mutants, `plant` the witnesses that are planted for it and the number of rows that each returns alone, and
+// TestGoldens runs testdata: `schema` makes a database from SQL and prints nothing, `rows` adds to it. `mutants` lists
+// a query's mutants, `plant` the witnesses that are planted for it and the number of rows that each returns alone, and
 // `determinate` what depends on the order of the visit on the database so far.
 func TestGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/goldens", func(t *testing.T, path string) {
