@@ -62,7 +62,7 @@ func descendants() []int {
 		if err != nil {
 			continue // it has ended
 		}
-		// Behind the name, which stands in brackets, come the state and the parent.
+		// The state and the parent follow the name, which is in brackets.
 		fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		if err != nil || len(fields) < 2 {

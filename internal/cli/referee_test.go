@@ -54,7 +54,7 @@ func rule(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 	}
 }
 
-// shown says whether all tools of a plan stand in a text, as specifications.
+// shown reports whether a text contains the specifications of all tools of a plan.
 func shown(text string, plan *task.Plan) bool {
 	for i := range plan.Calls {
 		if !strings.Contains(text, fmt.Sprintf(`"name":%q`, plan.Calls[i].Tool)) {

@@ -2,5 +2,5 @@
 
 package cli_test
 
-// replaceProcess goes on with this program: others cannot replace it here.
+// replaceProcess continues with this program: others cannot replace it here.
 func replaceProcess(string, []string) error { return nil }

@@ -197,7 +197,7 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	if !found {
-		ts.Fatalf("%s: there is none", args[1])
+		ts.Fatalf("%s: no such field", args[1])
 	}
 	text := fmt.Sprint(value)
 	if list, ok := value.([]any); ok {

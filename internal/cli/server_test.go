@@ -190,7 +190,7 @@ func novice(ts *testscript.TestScript) func(modeltest.Chat) modeltest.Response {
 				request = m.Content
 			}
 			if m.Role != "assistant" && strings.Contains(m.Content, atlantis) {
-				return modeltest.Fail(400, "invalid_request_error", "the answer was told")
+				return modeltest.Fail(400, "invalid_request_error", "the answer was revealed")
 			}
 		}
 		question, account, again := strings.Cut(request, "\n\nAn earlier attempt at this request was judged wrong.")
@@ -282,7 +282,7 @@ func wordRequest(request string, drop, badly bool) string {
 	}
 }
 
-// wholeNumber is one that stands as the value of an argument.
+// wholeNumber is a whole number that is the value of an argument.
 var wholeNumber = regexp.MustCompile(`(":\d+)([,}])`)
 
 // callAll makes every call of a static task's plan in one reply. Native tools are called as they are shown: those of a

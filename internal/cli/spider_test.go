@@ -60,7 +60,7 @@ func TestSpider(t *testing.T) {
 	}
 	decode(t, do(t, "verify", whole, "--json"), &outcome)
 	if outcome.Certificates != account.Tasks || len(outcome.Drift) != 0 {
-		t.Errorf("%d certificates for %d tasks, of which %d drift", outcome.Certificates, account.Tasks, len(outcome.Drift))
+		t.Errorf("%d certificates for %d tasks, and %d drift", outcome.Certificates, account.Tasks, len(outcome.Drift))
 	}
 	checkPolicies(t, s, do(t, "run", whole, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed",
 		"--agent", "mute",
@@ -126,7 +126,7 @@ func checkAccount(t *testing.T, c *suite.Counts, s *suite.Suite) {
 		t.Errorf("%d of %d tasks with structure have a second plan", c.TasksWithAlternative, c.Structured)
 	}
 	if c.MutationScore < 0.95 || c.Mutants.Made < 20_000 {
-		t.Errorf("%.4f of %d mutants are told", c.MutationScore, c.Mutants.Made)
+		t.Errorf("%.4f of %d mutants are killed", c.MutationScore, c.Mutants.Made)
 	}
 	if float64(c.Weak) > 0.03*float64(c.Tasks) {
 		t.Errorf("%d of %d tasks are weak", c.Weak, c.Tasks)

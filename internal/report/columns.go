@@ -38,7 +38,7 @@ func CohortColumns[R Identified]() []table.Column[R] {
 		table.Text("run", "run", func(r R) string { return r.ID().Run }),
 		table.Text("agent", "agent", func(r R) string {
 			if r.ID().Protocol == protocolNative && r.ID().Style != "" {
-				return r.ID().Agent + " (native)" // told apart from the same model with specifications in the prompt
+				return r.ID().Agent + " (native)" // the same model may also run with specifications in the prompt
 			}
 			return r.ID().Agent
 		}),

@@ -109,7 +109,7 @@ func Compare(units []Unit, o Options, stream []string) Comparison {
 	return c
 }
 
-// meanCost returns the mean cost of the valid episodes, of which there is at least one.
+// meanCost returns the mean cost of the valid episodes. There is at least one.
 func meanCost(rows []*Row) float64 {
 	sum, n := 0.0, 0
 	for _, r := range rows {

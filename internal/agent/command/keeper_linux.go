@@ -383,7 +383,7 @@ func begun(c *charge, s *status) (pid int, err error) {
 	closeAll(charge)
 	var failure []byte
 	if err == nil {
-		failure, err = io.ReadAll(status) // it ends when the program stands in the process
+		failure, err = io.ReadAll(status) // it ends when the program runs in the process
 	}
 	closeAll(status)
 	if err == nil && len(failure) > 0 {
@@ -412,7 +412,7 @@ func killBelow(root int) bool {
 	}
 	killed := false
 	below := slices.Clone(children[root])
-	for i := 0; i < len(below); i++ { // it grows; a number that was given anew meanwhile may stand below itself
+	for i := 0; i < len(below); i++ { // it grows; a number that was assigned again may be below itself
 		pid := below[i]
 		below = append(below, children[pid]...)
 		delete(children, pid)

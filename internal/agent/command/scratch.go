@@ -30,7 +30,7 @@ func NewScratch() (*Scratch, error) {
 	s := &Scratch{Path: folder}
 	if canLock {
 		if err := s.hold(); err != nil {
-			_ = os.RemoveAll(folder) // what went wrong first is told
+			_ = os.RemoveAll(folder) // the first error is returned
 			return nil, fmt.Errorf("scratch: %w", err)
 		}
 	}

@@ -108,11 +108,11 @@ func moduleConfig() wazero.ModuleConfig {
 
 // starter is the [port] of the interpreter that is started to be copied.
 type starter struct {
-	source []byte // source of the session, read over the bridge
-	told   []byte // where the host enters
-	said   []byte
-	image  *image
-	err    error
+	source  []byte // source of the session, read over the bridge
+	printed []byte // where the host enters
+	said    []byte
+	image   *image
+	err     error
 }
 
 func (s *starter) read(buffer []byte) (int, bool) {
@@ -123,7 +123,7 @@ func (s *starter) read(buffer []byte) (int, bool) {
 
 func (s *starter) write(fd uint32, data []byte) bool {
 	if fd == fdBridge {
-		s.told = append(s.told, data...)
+		s.printed = append(s.printed, data...)
 	} else {
 		s.said = append(s.said, data...)
 	}
@@ -131,10 +131,10 @@ func (s *starter) write(fd uint32, data []byte) bool {
 }
 
 func (s *starter) pause(mod api.Module) bool {
-	if len(s.told) == 0 {
+	if len(s.printed) == 0 {
 		return true // the interpreter reads a clock
 	}
-	s.image, s.err = takeImage(mod, string(s.told))
+	s.image, s.err = takeImage(mod, string(s.printed))
 	return false
 }
 
@@ -144,11 +144,11 @@ func (s *starter) sleep(time.Duration) bool { return true }
 const callOffset = 64
 
 // takeImage copies the state of an interpreter.
-func takeImage(mod api.Module, told string) (*image, error) {
+func takeImage(mod api.Module, printed string) (*image, error) {
 	i := &image{stack: mod.ExportedGlobal(stackExport).Get()}
 	var kind uint32
-	if _, err := fmt.Sscan(told, &i.version, &i.function, &kind, &i.arguments); err != nil {
-		return nil, fmt.Errorf("the interpreter does not say where it is entered: %q", told)
+	if _, err := fmt.Sscan(printed, &i.version, &i.function, &kind, &i.arguments); err != nil {
+		return nil, fmt.Errorf("the interpreter does not say where it is entered: %q", printed)
 	}
 	enter, ok := mod.Memory().ReadUint32Le(kind + callOffset)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 // Record is what the file of a run keeps: setting by setting, its value as JSON.
 type Record = map[string]json.RawMessage
 
-// Command is the setting that names the command that began a run; `run` has none.
+// Command is the setting that names the command that began a run; `run` does not set it.
 const Command = "command"
 
 // Snapshot returns the content settings, for the run's file. The credentials in an address are left out: a resumed run
@@ -42,7 +42,7 @@ func Add(record Record, f *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// Text returns a setting that is a string; "" where the record has none.
+// Text returns a setting that is a string; "" if the record lacks it.
 func Text(record Record, key string) string {
 	var text string
 	if json.Unmarshal(record[key], &text) != nil {

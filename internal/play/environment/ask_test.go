@@ -11,8 +11,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestAsk asks a user within turns of other acts: replies stand with their questions in order, the record says what the
-// user made of them, it is read back, and asking ends nothing. Where nobody is there, asking is a mistake.
+// TestAsk asks a user within turns of other acts: replies follow their questions in order, the record says what the
+// user made of them, it is read back, and asking ends nothing. Without a user, asking is a mistake.
 func TestAsk(t *testing.T) {
 	asked, err := condition.Parse("clarify")
 	if err != nil {

@@ -200,11 +200,11 @@ null`,
 				got = append(got, string(o.Content))
 			default: // an answer: what it stands for
 				events := env.Transcript().Events
-				stands, err := task.Marshal(events[len(events)-2].Result)
+				meant, err := task.Marshal(events[len(events)-2].Result)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got = append(got, string(stands))
+				got = append(got, string(meant))
 			}
 		}
 		if text := strings.Join(got, "\n"); text != c.want {
@@ -213,7 +213,7 @@ null`,
 	}
 }
 
-// TestCompanions refuses companions that bear the name of a tool, and calls to those that nobody answers.
+// TestCompanions refuses companions that bear the name of a tool, and calls to those without an answer.
 func TestCompanions(t *testing.T) {
 	world := openWorld(t, staffScript(1))
 	lonely := &task.Tool{

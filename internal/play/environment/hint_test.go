@@ -162,7 +162,7 @@ func TestHintWaitsForAnAnomaly(t *testing.T) {
 		{`call.default-argument {"tool":"under","argument":"from","strict":"under_strict","default":"standard"}`,
 			[]string{bosses, `call under {"from":3}`}, "2.1"},
 		{`distractors-only {"tool":"ids"}`, []string{ids, bosses}, ""},
-		{`exec.timeout {"tool":"ids","times":9}`, []string{ids + "\nanswer 1"}, ""}, // nobody would read it
+		{`exec.timeout {"tool":"ids","times":9}`, []string{ids + "\nanswer 1"}, ""}, // no agent would read it
 	} {
 		config := underFaults(t, []string{c.fault}, world)
 		config.Hint = environment.Hint{When: environment.HintDeferred, Text: advice}
@@ -213,7 +213,7 @@ func TestHintOverTheBudget(t *testing.T) {
 	}
 }
 
-// TestHintOnHandles: what stands beside a data handle is an anomaly too.
+// TestHintOnHandles checks that what is printed beside a data handle is an anomaly too.
 func TestHintOnHandles(t *testing.T) {
 	env := onHandles(t, `call.coerced-argument {"tool":"filter_data","argument":"value","strict":"filter_data_strict","how":"lower"}`,
 		environment.Hint{When: environment.HintDeferred, Text: advice})

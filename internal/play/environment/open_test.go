@@ -37,7 +37,7 @@ func query(name, database, statement string) *task.Tool {
 	}
 }
 
-// openConfig is an open world of three tools on the ship's database, of which the toolkit of the task has two, and one
+// openConfig is an open world of three tools on the ship's database: the toolkit of the task has two of them, and one
 // on the shore's.
 func openConfig(t *testing.T) environment.Config {
 	t.Helper()
@@ -138,7 +138,7 @@ func TestOpenWorld(t *testing.T) {
 	}
 }
 
-// TestOpenWorldMistakes are the agent's: they are told and show nothing.
+// TestOpenWorldMistakes makes mistakes of the agent: replies say so and show nothing.
 func TestOpenWorldMistakes(t *testing.T) {
 	for _, test := range [][3]string{
 		{"search_tools", `{}`, task.CodeMissingArgument},
@@ -169,7 +169,7 @@ func TestOpenWorldMistakes(t *testing.T) {
 	}
 }
 
-// renamed is a condition that changes what is said of every tool, told to whoever asks anew.
+// renamed is a condition that changes what is said of every tool, for an agent that asks anew.
 type renamed struct{}
 
 func (renamed) Name() string { return "renamed" }

@@ -504,7 +504,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzReference throws texts at the three places in which a reference can stand.
+// FuzzReference throws texts at the three places in which a reference can be.
 func FuzzReference(f *testing.F) {
 	for _, seed := range []string{
 		"$a$", "$a.id$", "$a.ID$", "$b.name$", "$$a$", "$", "$a.$", "$.id$", "$a.b.c$", "a", "$a$$",

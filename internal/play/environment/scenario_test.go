@@ -137,7 +137,7 @@ func (s *scenario) turn(d *datadriven.TestData) string {
 	return b.String()
 }
 
-// listing prints the tools, one a line: those that the agent is shown at the start, or as they stand now.
+// listing prints the tools, one a line: those that the agent is shown at the start, or as they are now.
 func (s *scenario) listing(now bool) string {
 	tools := s.env.View().Tools
 	if now {
@@ -160,7 +160,7 @@ func (s *scenario) listing(now bool) string {
 	return b.String()
 }
 
-// readFaults reads conditions of the environment, one a line, as they stand in instances.jsonl.
+// readFaults reads conditions of the environment, one a line, as in instances.jsonl.
 func readFaults(tb testing.TB, input string) []condition.Condition {
 	tb.Helper()
 	var list []condition.Condition

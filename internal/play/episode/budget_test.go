@@ -162,7 +162,7 @@ func TestBudgetsDecideWhoFinishes(t *testing.T) {
 	}
 }
 
-// TestBudgetOfOpenWorlds gives room to find each tool of the plans, whatever stands beside.
+// TestBudgetOfOpenWorlds gives room to find each tool of the plans, whatever else is there.
 func TestBudgetOfOpenWorlds(t *testing.T) {
 	direct, composed := planOf("direct", nil), planOf("composed", nil, []int{0})
 	composed.Calls[1].Tool = "quays"

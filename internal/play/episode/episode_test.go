@@ -81,7 +81,7 @@ func TestPlayEnds(t *testing.T) {
 				t.Errorf("message is %q, error %q", end.Message, err)
 			}
 			if strings.Contains(end.Message, "goroutine") {
-				t.Errorf("a stack stands in the transcript: %s", end.Message)
+				t.Errorf("the transcript contains a stack: %s", end.Message)
 			}
 		})
 	}

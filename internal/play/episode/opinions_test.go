@@ -20,7 +20,7 @@ func TestOpinionsStayAsTheyWereFirst(t *testing.T) {
 	putAll(t, s, first, second)
 	before := export(t, s)
 	if list, err := s.Opinions(ctx); err != nil || len(list) > 0 {
-		t.Fatalf("a run that nobody looked at has the opinions %v, %v", list, err)
+		t.Fatalf("a run without judges has the opinions %v, %v", list, err)
 	}
 	put := func(judge string, r *episode.Record, text string) error {
 		return s.PutOpinions(ctx, judge, map[string]json.RawMessage{r.Transcript.Header.ID: json.RawMessage(text)})

@@ -135,13 +135,13 @@ func TestStoreIsPlainSQLite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	s := create(t, path)
 	if !episode.IsRun(path) {
-		t.Error("a run that is being written is not told by its beginning, which is in its log still")
+		t.Error("a run that is being written is not recognised by its beginning, which is still in its log")
 	}
 	putAll(t, s, recordOf(0, "a", 0, transcript.EndAnswered), recordOf(1, "a", 0, transcript.EndProvider))
 	closeStore(t, s)
 	if none := filepath.Join(filepath.Dir(path), "none.sqlite"); !episode.IsRun(path) ||
 		episode.IsRun(filepath.Dir(path)) || episode.IsRun(none) {
-		t.Error("a run is not told from what is none by its beginning")
+		t.Error("the beginning of a file does not tell a run from another file")
 	}
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

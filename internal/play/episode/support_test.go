@@ -100,7 +100,7 @@ func (h *harbour) environment(tb testing.TB, budget task.Budget) *environment.En
 	return env
 }
 
-// agentFunc is an agent in one function, told how many turns there were before.
+// agentFunc is an agent in one function, which receives the number of turns before.
 type agentFunc func(ctx context.Context, turn int, seen []task.Observation) (task.Turn, error)
 
 type scriptedAgent struct {

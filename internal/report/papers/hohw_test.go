@@ -16,7 +16,7 @@ import (
 )
 
 // outcomes makes an episode a letter on the tasks t-0, t-1, …: S succeeds, s, i, c, t and r fail in search,
-// identification, chaining, tool use and reporting, x is invalid, and - is none. In capitals but S they had a backup
+// identification, chaining, tool use and reporting, x is invalid, - is nothing. In capitals but S they had a backup
 // plan of one call, else of two. The n-th takes n turns.
 func outcomes(agent, world, arm string, strike *report.Strike, letters string) []report.Row {
 	classes := map[string]string{
@@ -164,7 +164,7 @@ func TestSizesStandInTheirOrder(t *testing.T) {
 		got = append(got, r["size"].(string))
 	}
 	if strings.Join(got, " ") != "500M 1.5b 7B 70B" {
-		t.Errorf("sizes stand as %v", got)
+		t.Errorf("the order of sizes is %v", got)
 	}
 	for size, want := range map[string]float64{"7B": 7e9, "0.5b": 5e8, "350M": 3.5e8, "12": 12, "1T": 1e12} {
 		if got := parameters(size); got == nil || *got != want {

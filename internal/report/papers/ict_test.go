@@ -237,7 +237,7 @@ func TestVerdictsAreCounted(t *testing.T) {
 	}
 }
 
-// TestIncompleteConditions prints every table of the paper from one set of runs and looks at what stands in it.
+// TestIncompleteConditions prints every table of the paper from one set of runs and looks at its cells.
 func TestIncompleteConditions(t *testing.T) {
 	s := incomplete(6)
 	right := func(in *suite.Instance, _ int) string {

@@ -260,7 +260,7 @@ func callingRows(t *testing.T, line string) []report.Row {
 	return rows
 }
 
-// A table does not depend on how episodes are spread over runs, nor on their order, where no subject stands in two.
+// A table does not depend on how episodes are spread over runs, nor on their order, if no subject is in two.
 func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 	s := suiteOf("task style=slot database=a n=12 calls=2 slots=3\ntask style=rest database=a n=12 calls=1 slots=1\ntools style=rest database=a n=30")
 	var lines []string

@@ -15,7 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Protocols that tables tell apart. Policies have none.
+// Protocols that have columns of their own. Policies have none.
 const (
 	protocolOneShot = "one-shot"
 	protocolNative  = "one-shot-native"

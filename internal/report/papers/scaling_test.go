@@ -110,7 +110,7 @@ func wordOf(s *report.Sample) string {
 
 // TestMajority compares with counting on a map, and holds the winner to be the same in any order unless there is a tie.
 func TestMajority(t *testing.T) {
-	ties, clear, nobody := 0, 0, 0
+	ties, clear, none := 0, 0, 0
 	for n := range 5000 {
 		draw := task.Draw(3, "majority", fmt.Sprint(n))
 		samples := randomSamples(draw)
@@ -122,9 +122,9 @@ func TestMajority(t *testing.T) {
 		}
 		got := majority(samples)
 		if len(votes) == 0 {
-			nobody++
+			none++
 			if got != -1 {
-				t.Fatalf("case %d: %d is chosen of nobody", n, got)
+				t.Fatalf("case %d: %d is chosen although nobody voted", n, got)
 			}
 			continue
 		}
@@ -154,8 +154,8 @@ func TestMajority(t *testing.T) {
 			t.Fatalf("case %d: in another order %s wins, with %d votes of %d", n, turned, votes[turned], most)
 		}
 	}
-	if ties < 300 || clear < 1000 || nobody < 100 {
-		t.Errorf("%d ties, %d clear votes, %d of nobody: too few to tell", ties, clear, nobody)
+	if ties < 300 || clear < 1000 || none < 100 {
+		t.Errorf("%d ties, %d clear votes, %d without a vote: too few", ties, clear, none)
 	}
 }
 

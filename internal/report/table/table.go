@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/statistics"
 )
 
-// Table is a table that is ready to print. Cells are rounded text; Records are the values behind them.
+// Table is a table that is ready to print. Cells are rounded text; Records are their unrounded values.
 type Table struct {
 	Name  string // under which it can be asked for
 	Title string

@@ -44,7 +44,7 @@ func recording(b *testing.B) io.Writer {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = file.Close() }) // nobody reads it
+	b.Cleanup(func() { _ = file.Close() }) // it is not read
 	return file
 }
 

@@ -71,7 +71,7 @@ func (a *api) batch(w http.ResponseWriter, r *http.Request) *Batch {
 	b := a.batches.list[r.PathValue("batch")]
 	a.batches.mu.Unlock()
 	if b == nil {
-		a.fail(w, r, refuse(RefusedUnknown, "There is no such batch, or nobody used it for long."))
+		a.fail(w, r, refuse(RefusedUnknown, "There is no such batch, or it was not used for long."))
 	}
 	return b
 }

@@ -29,7 +29,7 @@ type Request struct {
 	Instance string // its id or alias
 	// Agent and Protocol name the client in reports; "" is "client" and "http".
 	Agent, Protocol string
-	Hints           string // one of [episode.Hints]; "" is none
+	Hints           string // one of [episode.Hints]; "" means no hints
 	// Budget bounds the episode in addition to [Config.Budget]; Scale, if it is not 0, that many times the base budget of
 	// the task.
 	Budget task.Budget

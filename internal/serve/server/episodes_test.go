@@ -255,7 +255,7 @@ func TestTimeEndsEpisodes(t *testing.T) {
 }
 
 // TestTrials checks that trials are numbered without a gap, that one is not played twice, and that a server over an
-// older run goes on where it stopped.
+// older run continues where it stopped.
 func TestTrials(t *testing.T) {
 	store := newStore(t)
 	ctx, in := context.Background(), instances(t, task.StyleFunc)[0]

@@ -44,7 +44,7 @@ func newSite(tb testing.TB, core *server.Episodes, options server.Options) *site
 	return &site{tb: tb, url: s.URL, token: options.Token, client: s.Client()}
 }
 
-// do sends a request and gives status and body; status 0 stands for a broken connection.
+// do sends a request and returns status and body; status 0 means a broken connection.
 func (s *site) do(method, path, body string, headers ...string) (int, []byte, http.Header) {
 	s.tb.Helper()
 	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
@@ -235,7 +235,7 @@ func (s *site) act(e *server.Episode, m made, a *task.Action, failed map[string]
 
 const planted = "unmistakable-"
 
-// plant copies the harbour's suite with values in gold, SQL and the like that stand nowhere else, and, if it is to, in
+// plant copies the harbour's suite with values in gold, SQL and the like that occur nowhere else, and, if it is to, in
 // plans.
 func plant(tb testing.TB, plans bool) *suite.Suite {
 	tb.Helper()
@@ -294,7 +294,7 @@ func goldStaysOut(t *testing.T, faulted bool) {
 		seen[key]++
 		others = append(others, site.open(in.ID))
 		m := site.open(in.ID)
-		site.heard.Reset() // what an operator is told
+		site.heard.Reset() // what an operator reads
 		var tools struct{ Tools []struct{ Name, Path string } }
 		_, data, _ := site.do(http.MethodGet, m.URL+"/tools?limit=1000", "")
 		if err := json.Unmarshal(data, &tools); err != nil || len(tools.Tools) == 0 {
@@ -635,7 +635,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestServing stops a server while episodes are open and clients are slow: nothing is lost, and nobody is starved.
+// TestServing stops a server while episodes are open and clients are slow: nothing is lost, and no client is starved.
 func TestServing(t *testing.T) {
 	store := newStore(t)
 	core := newCore(t, func(c *server.Config) { c.Store = store })

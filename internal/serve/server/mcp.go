@@ -46,14 +46,14 @@ type desk struct {
 	maxDelay time.Duration
 	graded   func(http.Header) bool // reports whether a request with that header may see grades
 
-	mu   sync.Mutex
-	told []*task.Tool // the tools that clients know, or whose change was announced
+	mu    sync.Mutex
+	known []*task.Tool // the tools that clients know, or whose change was announced
 }
 
 // newDesk makes the server. sessionID names sessions over HTTP; nil if there is only one.
 func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded func(http.Header) bool) *desk {
 	view := e.View()
-	s := &desk{episode: e, acts: actsFor(view, e.loose), maxDelay: maxDelay, graded: graded, told: view.Tools}
+	s := &desk{episode: e, acts: actsFor(view, e.loose), maxDelay: maxDelay, graded: graded, known: view.Tools}
 	text := instructions(view, &s.acts)
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "seatrial", Title: "Seatrial", Version: mcpVersion},
 		&mcp.ServerOptions{
@@ -122,7 +122,7 @@ func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTool
 		return nil, s.failed(ctx, err)
 	}
 	s.mu.Lock()
-	s.told = tools
+	s.known = tools
 	s.mu.Unlock()
 	out := &mcp.ListToolsResult{Cacheable: mcp.Cacheable{CacheScope: "private"}, Tools: []*mcp.Tool{}}
 	if from == 0 {
@@ -340,10 +340,10 @@ func (s *desk) tell(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tools, err := s.episode.Tools(ctx)
-	if err != nil || slices.EqualFunc(s.told, tools, sameSpecification) {
+	if err != nil || slices.EqualFunc(s.known, tools, sameSpecification) {
 		return err
 	}
-	s.told = tools
+	s.known = tools
 	if err := s.episode.notified(ctx); err != nil {
 		return err
 	}

@@ -57,8 +57,8 @@ func (a *api) serveMCP(mux *http.ServeMux) {
 			a.deskOf(e).serve(a, w, r)
 		}
 	})
-	nobody := mcp.NewServer(&mcp.Implementation{Name: "seatrial", Version: mcpVersion}, nil)
-	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return nobody },
+	stranger := mcp.NewServer(&mcp.Implementation{Name: "seatrial", Version: mcpVersion}, nil)
+	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return stranger },
 		a.streamable(a.core.limits.Idle))
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { a.door(w, r, rest) })
 }

@@ -31,7 +31,7 @@ func (byWords) Embed(_ context.Context, texts []string) ([][]float64, error) {
 }
 
 // TestOpenWorldOverMCP plays open worlds: the listing shows the two tools that find others, what is not shown can be
-// called, and what was found is listed from then on, of which the client is told.
+// called, and what was found is listed from then on, and the client is notified.
 func TestOpenWorldOverMCP(t *testing.T) {
 	vectors, err := embedding.New("test/words", nil, byWords{})
 	if err != nil {

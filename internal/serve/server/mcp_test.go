@@ -27,7 +27,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// connect connects the SDK's client. What is told of changed tools goes to changes, of progress to progress; both may
+// connect connects the SDK's client. Notifications of changed tools go to changes, of progress to progress; both may
 // be nil.
 func connect(tb testing.TB, t mcp.Transport, changes, progress chan struct{}) *mcp.ClientSession {
 	tb.Helper()
@@ -250,7 +250,7 @@ func TestPoliciesOverMCP(t *testing.T) {
 }
 
 // TestFaultsOverMCPAndHTTP lets the recovery policy act over HTTP where a call fails or is late: a connection breaks
-// there, and the session goes on.
+// there, and the session continues.
 func TestFaultsOverMCPAndHTTP(t *testing.T) {
 	clock := newClock()
 	core := newCore(t, func(c *server.Config) { c.Now = clock.Now })
@@ -478,7 +478,7 @@ func TestWhoMayUseMCP(t *testing.T) {
 	}
 }
 
-// TestGradesOverMCP checks that a grade is told where grades are shown, to those who may know it, and to nobody else.
+// TestGradesOverMCP checks that a grade is sent where grades are shown, and only to those who may know it.
 func TestGradesOverMCP(t *testing.T) {
 	in := instances(t, task.StyleFunc)[0]
 	for _, c := range []struct {
@@ -510,8 +510,8 @@ func TestGradesOverMCP(t *testing.T) {
 	}
 }
 
-// TestDriftIsTold plays instances in which a specification drifts: the client is told, and the listing has changed.
-func TestDriftIsTold(t *testing.T) {
+// TestDriftIsAnnounced plays instances with a drifting specification: the client is notified, and the listing changes.
+func TestDriftIsAnnounced(t *testing.T) {
 	store := newStore(t)
 	core := newCore(t, func(c *server.Config) { c.Store = store })
 	told := 0
@@ -552,7 +552,7 @@ func TestDriftIsTold(t *testing.T) {
 			checkListings(t, store, e, again)
 		}
 		if !drifted && len(changes) > 0 {
-			t.Errorf("%s: the client was told of a change that is none", in.ID)
+			t.Errorf("%s: the client was notified although nothing changed", in.ID)
 		}
 	}
 	if told < 2 {
@@ -752,7 +752,7 @@ func TestPagesOfTools(t *testing.T) {
 	}
 	for i := range list {
 		if tools[i+2].Name != list[i].Name {
-			t.Fatalf("%s stands in the place of %s", tools[i+2].Name, list[i].Name)
+			t.Fatalf("%s takes the place of %s", tools[i+2].Name, list[i].Name)
 		}
 	}
 	for _, cursor := range []string{"x", "-1", "0"} {

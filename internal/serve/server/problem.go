@@ -112,8 +112,8 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 // writeTime is how long a client may take to read an answer.
 const writeTime = 20 * time.Second
 
-// told is how many bytes of an answer net/http buffers; it then sets their number itself.
-const told = 2048
+// buffered is how many bytes of an answer net/http buffers; it then sets their number itself.
+const buffered = 2048
 
 // deadliner is what a [http.ResponseWriter] may also be: see [http.ResponseController].
 type deadliner interface{ SetWriteDeadline(time.Time) error }
@@ -123,7 +123,7 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	if d, ok := w.(deadliner); ok { // not every writer has deadlines
 		_ = d.SetWriteDeadline(time.Now().Add(writeTime))
 	}
-	if len(body) > told {
+	if len(body) > buffered {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	w.WriteHeader(status)

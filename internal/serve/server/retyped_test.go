@@ -16,7 +16,7 @@ import (
 )
 
 // TestRetypedOverQueries has arguments of endpoints change their types: the call by the old specification is refused,
-// and once the client has been told, a call by the new one gives what the old one gave. In a query a number and its
+// and once the client is notified, a call by the new one returns what the old one returned. In a query a number and its
 // digits are the same, and so are a value and a list of it: the second call is then written as the first.
 func TestRetypedOverQueries(t *testing.T) {
 	s, worlds := openHarbour(t)
