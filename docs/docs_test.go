@@ -307,23 +307,79 @@ var link = regexp.MustCompile(`\]\(([^)#: ]+)(#[^) ]*)?\)`)
 
 // TestLinksLeadSomewhere checks the relative links of all pages.
 func TestLinksLeadSomewhere(t *testing.T) {
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	others := []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md",
-		"../examples/README.md"}
-	for _, page := range append(pages, others...) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+	for page, text := range everyPage(t) {
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(found[1]))); err != nil {
 				t.Errorf("%s links to %s, which does not exist", page, found[1])
 			}
 		}
+	}
+}
+
+// everyPage returns the text of each page of the documentation by its path.
+func everyPage(t *testing.T) map[string]string {
+	t.Helper()
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]string{}
+	for _, page := range append(pages, "../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md",
+		"../CHANGELOG.md", "../examples/README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[page] = string(text)
+	}
+	return list
+}
+
+// commandInText and flagInText match a command and its flags in code within a sentence, commandInHelp a line of
+// `seatrial help`.
+var (
+	commandInText = regexp.MustCompile("`seatrial ([a-z][a-z-]*)([^`\n]*)`")
+	flagInText    = regexp.MustCompile(`--[a-z][a-z-]+`)
+	commandInHelp = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) {2,}`)
+)
+
+// TestNamedCommandsExist checks that every command in a sentence of the documentation exists, with the flags that the
+// sentence gives it.
+func TestNamedCommandsExist(t *testing.T) {
+	help := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), "seatrial", append(args, "--help")...)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", cmd.Args, err)
+		}
+		return string(out)
+	}
+	known := map[string]string{"completion": "", "exit-codes": "", "help": ""}
+	for _, m := range commandInHelp.FindAllStringSubmatch(help(), -1) {
+		if known[m[1]] == "" {
+			known[m[1]] = help(m[1])
+		}
+	}
+	named := 0
+	for page, text := range everyPage(t) {
+		if page == "../CHANGELOG.md" {
+			continue // it names what went, too
+		}
+		for _, m := range commandInText.FindAllStringSubmatch(text, -1) {
+			named++
+			usage, ok := known[m[1]]
+			if !ok {
+				t.Errorf("%s names the command %s, which does not exist", page, m[1])
+			}
+			for _, flag := range flagInText.FindAllString(m[2], -1) {
+				if usage != "" && !strings.Contains(usage, flag) {
+					t.Errorf("%s: %s has no flag %s", page, m[1], flag)
+				}
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("only %d commands were found in sentences", named)
 	}
 }
 

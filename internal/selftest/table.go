@@ -102,7 +102,7 @@ var limits = []string{
 	"That hopeless instances without a twin world cannot be met rests on a search over calls and pairs of calls, or on " +
 		"the wording of the request.",
 	"Mutants measure which mistakes in a query an answer would show, of the mistakes that the mutants make.",
-	"Whether a model has seen the corpus. Fresh worlds (`seatrial fresh`) ask the same questions on other rows.",
+	"Whether a model has seen the corpus. Fresh worlds (`seatrial run --world 1`) ask the same questions on other rows.",
 }
 
 // Table lays out results.
