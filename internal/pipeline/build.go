@@ -289,7 +289,7 @@ func (b *builder) load(context.Context) error {
 		names := b.addDatabases(c)
 		for _, e := range c.Examples {
 			if other, taken := ids[e.ID]; taken {
-				return diag.Usagef("example id %q stands in corpus %s and in corpus %s", e.ID, other, c.Name).
+				return diag.Usagef("example id %q is in corpus %s and in corpus %s", e.ID, other, c.Name).
 					WithHint("build the two corpora apart, or give the examples other ids")
 			}
 			ids[e.ID] = c.Name

@@ -65,7 +65,7 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 		for i := range c.Questions {
 			q := &c.Questions[i]
 			if other, known := taken[q.ID]; known {
-				return nil, diag.Usagef("question id %q stands in corpus %s and in corpus %s", q.ID, other, c.Name).
+				return nil, diag.Usagef("question id %q is in corpus %s and in corpus %s", q.ID, other, c.Name).
 					WithHint("build the two corpora apart")
 			}
 			taken[q.ID] = c.Name

@@ -430,7 +430,7 @@ func TestVerdicts(t *testing.T) {
 		"no instance that a verdict can be about": {line(dropped, `"verdict":"keep","reviewer":"A"`),
 			line("nobody", `"verdict":"keep","reviewer":"A"`)},
 		"has to be keep or drop": {"", line(dropped, `"verdict":"maybe","reviewer":"A"`)},
-		"is none of":             {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"ugly"`)},
+		"is not one of":          {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"ugly"`)},
 		"unknown field":          {"", line(dropped, `"verdict":"keep","reviewer":"A","mood":"fine"`)},
 		"no reviewer":            {"", line(dropped, `"verdict":"keep","reviewer":" "`)},
 		"needs a note":           {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"other"`)},

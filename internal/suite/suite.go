@@ -809,7 +809,7 @@ func (s *Suite) loadFile(name string) error {
 	case name == FileSources:
 		s.Sources, err = readLines[task.Source](path, data)
 		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *task.Source) int { return strings.Compare(x.ID, y.ID) }) {
-			err = &CorruptError{File: path, Message: "the starting tables do not stand in the order of their ids"}
+			err = &CorruptError{File: path, Message: "the starting tables are not in the order of their ids"}
 		}
 	case name == FileMade:
 		s.Made, err = readLines[task.Tool](path, data)

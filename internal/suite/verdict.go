@@ -66,7 +66,7 @@ func ReadVerdicts(name string, data []byte) (verdicts []*Verdict, lines []int, e
 		case v.Verdict != VerdictKeep && v.Verdict != VerdictDrop:
 			return nil, nil, wrong("the verdict is %q, and has to be %s or %s", v.Verdict, VerdictKeep, VerdictDrop)
 		case v.Verdict == VerdictDrop && !known:
-			return nil, nil, wrong("the reason %q is none of %s", v.Reason, strings.Join(reasonNames(), ", "))
+			return nil, nil, wrong("the reason %q is not one of %s", v.Reason, strings.Join(reasonNames(), ", "))
 		case v.Verdict == VerdictKeep && v.Reason != "":
 			return nil, nil, wrong("who keeps an instance gives no reason; a note may say why")
 		case v.Reason == "other" && strings.TrimSpace(v.Note) == "":

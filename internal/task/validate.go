@@ -69,7 +69,7 @@ func (p *Plan) validate() error {
 		labels[p.Calls[i].Label] = true
 	}
 	if p.Answer != "" && !labels[p.Answer] {
-		return fmt.Errorf("the answer of the %s plan is %q, which is none of its calls", p.Kind, p.Answer)
+		return fmt.Errorf("the answer of the %s plan is %q, which is not one of its calls", p.Kind, p.Answer)
 	}
 	if len(p.Evidence) > len(p.Calls) {
 		return fmt.Errorf("the %s plan has more evidence than calls", p.Kind)

@@ -59,7 +59,8 @@ func (p *Page) Reading(said string) *Reading {
 	others := slices.Clone(p.Others)
 	own := english.Roots(p.Own)
 	slices.SortStableFunc(others, func(a, b string) int {
-		return cmp.Or(cmp.Compare(english.Alike(own, english.Roots(b)), english.Alike(own, english.Roots(a))), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(english.Alike(own, english.Roots(b)), english.Alike(own, english.Roots(a))),
+			strings.Compare(a, b))
 	})
 	for _, s := range others[:min(len(others), neighbours)] {
 		add(s)

@@ -100,7 +100,7 @@ func readLines[T any](
 		if v, ok := p.read(); ok {
 			element, id, whole := read(p, &v)
 			if first, twice := seen[id]; whole && twice && id != "" {
-				p.report(v.at, CodeConflict, "the id %q stands at %s already", id, first)
+				p.report(v.at, CodeConflict, "the id %q is used at %s already", id, first)
 			}
 			seen[id] = p.position(v.at)
 			if whole && len(p.found) == 0 {

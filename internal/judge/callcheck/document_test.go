@@ -96,7 +96,7 @@ func TestReadingSaysWhatIsWrong(t *testing.T) {
 			`f:3:42: a question has no key "functions" (did you mean "function"?)`},
 		{`{"id": 1, "question": [], "function": []}`, `f:3:8: "id" must be a text, not a whole number`},
 		{`{"id": "", "question": [], "function": []}`, `f:3:8: an entry must have an id`},
-		{`{"id": "first", "question": [], "function": []}`, `f:3:1: the id "first" stands at f:1:1 already`},
+		{`{"id": "first", "question": [], "function": []}`, `f:3:1: the id "first" is used at f:1:1 already`},
 		{`{"id": "a", "id": "b", "question": [], "function": []}`, `f:3:13: this is no JSON: the key "id" occurs twice`},
 		{`{"id": "a", "question": [[{"role": "usr", "content": ""}]], "function": []}`,
 			`f:3:36: the role must be user, assistant or system (did you mean "user"?)`},

@@ -220,7 +220,7 @@ func unnamed(ctx context.Context, s *subject) error {
 		}
 		if g.said.near != "" {
 			s.addIn(CodeRespelled, InSQL, g.Node.Pos(),
-				fmt.Sprintf("%s (%s) stands as %q in %s", spelling(g.literal), g.place(s), g.said.near, g.said.where),
+				fmt.Sprintf("%s (%s) is written %q in %s", spelling(g.literal), g.place(s), g.said.near, g.said.where),
 				"nothing, or write the value as the database spells it")
 			continue
 		}
@@ -232,13 +232,13 @@ func unnamed(ctx context.Context, s *subject) error {
 		}
 	}
 	for _, g := range order {
-		where := "do not stand in the question"
+		where := "are not in the question"
 		if s.Example.Evidence != "" {
-			where = "stand in neither question nor evidence"
+			where = "are in neither question nor evidence"
 		}
 		list := lists[g.Other]
 		if len(list) < 2 {
-			where = strings.Replace(strings.Replace(where, "do not", "does not", 1), "stand in neither", "stands in neither", 1)
+			where = strings.Replace(where, "are", "is", 1)
 		}
 		suggestion, other := otherwise(g, "write it into the question, or say in the evidence what stands for it"), g.other
 		if other == "" {

@@ -70,7 +70,7 @@ func (s *subject) product(core *ast.SelectQuery) {
 			place = src.Ref.Name.Pos()
 		}
 		s.addIn(CodeProduct, InSQL, place,
-			fmt.Sprintf("nothing joins %s to what stands before it: each row meets every other", src.Name),
+			fmt.Sprintf("nothing joins %s to the tables before it: each row meets every other", src.Name),
 			s.joinOn(sources[:i], src))
 	}
 }

@@ -256,7 +256,7 @@ func (r *decoder) string() (string, error) {
 		case c == '\\' || c >= utf8.RuneSelf:
 			return r.longString(start)
 		case c < 0x20:
-			return "", r.fail("a control character stands in a text")
+			return "", r.fail("a text contains a control character")
 		}
 	}
 	return "", r.fail("a text does not end")
@@ -277,7 +277,7 @@ func (r *decoder) longString(start int) (string, error) {
 				return "", err
 			}
 		case c < 0x20:
-			return "", r.fail("a control character stands in a text")
+			return "", r.fail("a text contains a control character")
 		default:
 			letter, size := utf8.DecodeRune(r.data[r.at:])
 			b = utf8.AppendRune(b, letter)
