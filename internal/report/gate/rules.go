@@ -96,9 +96,12 @@ func place(data []byte, field string) (line, column int) {
 
 // check returns the first mistake and its field.
 func (r *Rules) check() (string, *diag.Error) {
-	for name, chance := range map[string]float64{"alpha": r.Alpha, "beta": r.Beta} {
-		if !(chance > 0 && chance <= 0.5) {
-			return "$." + name, diag.Usagef("%s %v: must be above 0 and at most 0.5", name, chance)
+	for _, chance := range []struct {
+		name  string
+		value float64
+	}{{"alpha", r.Alpha}, {"beta", r.Beta}} {
+		if !(chance.value > 0 && chance.value <= 0.5) {
+			return "$." + chance.name, diag.Usagef("%s %v: must be above 0 and at most 0.5", chance.name, chance.value)
 		}
 	}
 	if !slices.Contains(report.Clusters(), r.Cluster) {
@@ -144,12 +147,16 @@ func (r *Rule) checkThreshold(m *measure) (string, *diag.Error) {
 			MeasureRunaway).WithHint("{measure: %s, turns: 20, at_most: 0.02}", MeasureRunaway)
 	}
 	given := 0
-	for field, threshold := range map[string]*float64{"at_least": r.AtLeast, "at_most": r.AtMost, "margin": r.Margin} {
-		if threshold == nil {
+	for _, threshold := range []struct {
+		field string
+		value *float64
+	}{{"at_least", r.AtLeast}, {"at_most", r.AtMost}, {"margin", r.Margin}} {
+		if threshold.value == nil {
 			continue
 		}
 		given++
-		switch v := *threshold; {
+		field := threshold.field
+		switch v := *threshold.value; {
 		case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:
 			return field, diag.Usagef("%s %v: must be a number of at least 0", field, v)
 		case m.share && v > 1:
