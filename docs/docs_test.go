@@ -400,10 +400,11 @@ func TestTheReadmeIsShort(t *testing.T) {
 var (
 	span   = regexp.MustCompile("`([^`\n]+)`")
 	symbol = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)$`)
+	placed = regexp.MustCompile("`(\\w+)` in `(internal/[\\w/]+\\.go)`")
 )
 
 // TestTheWalkIsTrue checks that every file, folder and symbol that CONTRIBUTING.md and ARCHITECTURE.md name exists.
-// A symbol is `package.Name`; a single `Name` must be declared somewhere.
+// A symbol is `package.Name`; a single `Name` must be declared somewhere, and a `name` in a `file` there.
 func TestTheWalkIsTrue(t *testing.T) {
 	declared, packages := map[string]bool{}, map[string]bool{}
 	declaration := regexp.MustCompile(`(?m)^\t?(?:func (?:\([^)]*\) )?|type |var |const )?([A-Za-z]\w*)\b`)
@@ -447,6 +448,16 @@ func TestTheWalkIsTrue(t *testing.T) {
 				if !declared[parts[len(parts)-1]] {
 					t.Errorf("%s names %s, which is not declared", filepath.Base(page), name)
 				}
+			}
+		}
+		for _, found := range placed.FindAllStringSubmatch(string(text), -1) {
+			code, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(found[2])))
+			if err != nil {
+				t.Fatal(err)
+			}
+			declares := `(?m)^\t?(?:func (?:\([^)]*\) )?|type |var |const )?` + found[1] + `\b`
+			if checked++; !regexp.MustCompile(declares).Match(code) {
+				t.Errorf("%s: %s is not in %s", filepath.Base(page), found[1], found[2])
 			}
 		}
 	}
