@@ -93,6 +93,9 @@ func TestJudgingProtocols(t *testing.T) {
 		{FreeForm, `{"name": "function_1", "arguments": {"city": "Berg`, "yes", "", reply.ReasonTruncated},
 		{FreeForm, "Which year do you mean?", "no", "Which year do you mean?", ""},
 		{FreeForm, "", "nothing", "", ""},
+		{FreeForm, "no_function()", "no", "no_function()", ""},
+		{FreeForm, "<|CHATBOT_TOKEN|>I cannot.<|END_OF_TURN_TOKEN|>", "no", "", reply.ReasonUnknownFormat},
+		{FreeForm, "<|tool_call_begins|>function_1", "yes", "", reply.ReasonTag},
 		{Feedback, "No", "no", "", ""},
 		{Explain, "Decision: No\nExplanation: nobody says where.", "no", "nobody says where.", ""},
 	} {

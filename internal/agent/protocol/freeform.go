@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,12 +46,13 @@ func (f *freeForm) open(view *task.View) (model.Request, error) {
 func (f *freeForm) read(response *model.Reply, labels []string) decision {
 	r := f.reader.ReadReply(response, &response.Message, labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
-	mentioned := false
+	mentioned := slices.ContainsFunc(r.Unparsed, reply.IsMention)
 	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
-		mentioned = mentioned || reply.IsMention(u)
-		return isUnread(u.Reason) && !reply.IsMention(u)
+		return isUnread(u.Reason) && !reply.IsMention(u) && !reply.IsMarkedProse(u)
 	})
 	switch {
+	case r.Abstains != "" && len(r.Calls) == 0:
+		d.actions = []task.Action{task.Judge(false, cmp.Or(r.Prose, r.Abstains))}
 	case called:
 		var tools []string
 		for i := range r.Calls {

@@ -29,7 +29,11 @@ func (p *reading) nameUnread() {
 	for _, s := range p.free() {
 		text := p.text[s.Start:s.End]
 		at := p.unreadMark(text, calls)
-		if !calls && at < 0 {
+		switch {
+		case at >= 0:
+		case calls:
+			at = p.objectAfterTool(text)
+		default:
 			at = p.attemptedTool(text, s.Start)
 		}
 		if at >= 0 {
@@ -39,6 +43,20 @@ func (p *reading) nameUnread() {
 			})
 		}
 	}
+}
+
+// objectAfter matches an object right after a name.
+var objectAfter = regexp.MustCompile(toolNameForm + `(?::\d+)?(?:[ \t]|\[ARGS\])*[:：]?[ \t]*\{`)
+
+// objectAfterTool returns the position of an offered tool's name with an object after it, or -1: a call beside those
+// that were read.
+func (p *reading) objectAfterTool(text string) int {
+	for _, m := range objectAfter.FindAllStringSubmatchIndex(text, -1) {
+		if p.tools.known(p.tools.resolve(text[m[2]:m[3]])) {
+			return m[2]
+		}
+	}
+	return -1
 }
 
 // unreadMark returns the position of the first mark that no call explains, or -1. Marks beside calls that have no text
@@ -64,6 +82,16 @@ func (p *reading) unreadMark(text string, calls bool) int {
 func IsMention(u task.Unparse) bool {
 	named := u.Reason == ReasonUnknownFormat || u.Reason == ReasonExpression
 	return named && !unknownMark.MatchString(u.Text) && !halfMark.MatchString(u.Text)
+}
+
+// callInMark matches what marks of calls have in common, and marks of prose lack.
+var callInMark = regexp.MustCompile(
+	`(?i)tool|func|call|invoke|action|arg|param|exec|commentary|recipient|python|plugin|>>>`)
+
+// IsMarkedProse reports whether a part that could not be read is prose in marks that say nothing about calls.
+func IsMarkedProse(u task.Unparse) bool {
+	return u.Reason == ReasonUnknownFormat && unknownMark.MatchString(u.Text) && !halfMark.MatchString(u.Text) &&
+		!slices.ContainsFunc(unknownMark.FindAllString(u.Text, -1), callInMark.MatchString)
 }
 
 // callWord matches a word that asks for a call.

@@ -8,7 +8,7 @@ import (
 )
 
 // recipientMark begins a part of a reply.
-var recipientMark = regexp.MustCompile(`(?m)^>>>([\pL_][\w.-]*)\r?\n|` +
+var recipientMark = regexp.MustCompile(`>>>([\pL_][\w.-]*)\r?\n|` +
 	`(?:<\|from\|>\s*assistant\s*)?<\|recipient\|>\s*([\pL_][\w.-]*)\s*<\|content\|>`)
 
 // functionary names the recipient of each part of a reply: a function, or "all" for the user.

@@ -11,6 +11,8 @@ import (
 const (
 	toolNameForm = `((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)`
 	lineStart    = "(?:^|\\n)[ \\t>*+#`-]*"
+	afterObject  = `[}\])][ \t]*[,;|]?[ \t]*` // between the arguments of a call and the next one
+	nextWord     = `(?i:\b(?:and|then|next|call(?:ing)?|us(?:e|ing)|invok(?:e|ing))[ \t,]+)`
 )
 
 // namedFormat is a way in which models write calls without a mark. The group of its mark is the name of the tool; read
@@ -35,7 +37,8 @@ var namedFormats = []*namedFormat{
 		name:   "name-object",
 		models: "GLM-4, and models of many marked formats, from servers that drop their special tokens",
 		source: "the chat template of GLM-4",
-		mark: regexp.MustCompile("(?:" + lineStart + "|:[ \\t]*)" + toolNameForm +
+		mark: regexp.MustCompile("(?:" + lineStart + `(?:\d+[.)][ \t]*)?|:[ \t]*|` + afterObject + "|(?i:" +
+			endToken + ")\\s*)" + nextWord + "?" + toolNameForm +
 			"(?::\\d+)?(?:[ \\t]|\\[ARGS\\])*(?:[:：][ \\t]*)?(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
 		read: (*reading).namedObject,
 	}, {
@@ -63,6 +66,8 @@ var namedFormats = []*namedFormat{
 	},
 }
 
+var wordBefore = regexp.MustCompile(nextWord + `$`)
+
 // deepSeekPrefix precedes a tool's name in replies of DeepSeek, from servers that drop its special tokens.
 const deepSeekPrefix = "function"
 
@@ -85,7 +90,11 @@ func readNamed(p *reading) {
 				if start < at || budget <= 0 || !p.tools.known(tool) && tool != parallelTool {
 					continue
 				}
-				c := f.read(p, tool, text, s.Start+m[0], s.Start+m[1])
+				from := max(at, s.Start+m[0])
+				if wordBefore.MatchString(text[from:start]) {
+					from = start // the word is prose
+				}
+				c := f.read(p, tool, text, from, s.Start+m[1])
 				if budget -= max(c.End, s.Start+m[1]) - start; len(c.calls) == 0 && len(c.unparsed) == 0 {
 					continue
 				}
