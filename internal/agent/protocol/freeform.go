@@ -48,7 +48,7 @@ func (f *freeForm) read(response *model.Reply, labels []string) decision {
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
 	mentioned := slices.ContainsFunc(r.Unparsed, reply.IsMention)
 	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
-		return isUnread(u.Reason) && !reply.IsMention(u) && !reply.IsMarkedProse(u)
+		return isUnread(u.Reason) && !reply.IsMention(u) && !f.reader.IsMarkedProse(u)
 	})
 	switch {
 	case r.Abstains != "" && len(r.Calls) == 0:

@@ -88,10 +88,19 @@ func IsMention(u task.Unparse) bool {
 var callInMark = regexp.MustCompile(
 	`(?i)tool|func|call|invoke|action|arg|param|exec|commentary|recipient|python|plugin|>>>`)
 
-// IsMarkedProse reports whether a part that could not be read is prose in marks that say nothing about calls.
-func IsMarkedProse(u task.Unparse) bool {
-	return u.Reason == ReasonUnknownFormat && unknownMark.MatchString(u.Text) && !halfMark.MatchString(u.Text) &&
-		!slices.ContainsFunc(unknownMark.FindAllString(u.Text, -1), callInMark.MatchString)
+// IsMarkedProse reports whether a part that could not be read is prose in marks that say nothing about calls: it names
+// no tool.
+func (r *Reader) IsMarkedProse(u task.Unparse) bool {
+	if u.Reason != ReasonUnknownFormat || !unknownMark.MatchString(u.Text) || halfMark.MatchString(u.Text) ||
+		slices.ContainsFunc(unknownMark.FindAllString(u.Text, -1), callInMark.MatchString) {
+		return false
+	}
+	for name := range r.tools.Tools {
+		if strings.Contains(u.Text, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // callWord matches a word that asks for a call.
