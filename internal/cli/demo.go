@@ -83,13 +83,19 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 	if a.full || a.asJSON {
 		return a.run(ctx, r, false)
 	}
-	shown := a.Out
-	a.Out, a.quiet = io.Discard, true
-	err = a.run(ctx, r, false)
-	if a.Out = shown; err != nil {
+	a.quiet = true
+	if err := a.runSilently(ctx, r); err != nil {
 		return err
 	}
 	return a.printDemo(ctx, out)
+}
+
+// runSilently runs and prints no summary: the caller prints one of its own.
+func (a *app) runSilently(ctx context.Context, r *settings.Run) error {
+	shown := a.Out
+	defer func() { a.Out = shown }()
+	a.Out = io.Discard
+	return a.run(ctx, r, false)
 }
 
 // printDemo prints the short answer: a table, an episode, and what to type next.
@@ -105,7 +111,8 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 		return err
 	}
 	a.printf("%d tasks, and %d instances with one of %d kinds of faults. Right answers:\n\n",
-		run.Suite.Manifest.Counts.Tasks, faultedInstances(rows), faultKinds(rows))
+		run.Suite.Manifest.Counts.Tasks, distinctFaults(rows, func(r *report.Row) string { return r.Grade.Instance }),
+		distinctFaults(rows, func(r *report.Row) string { return r.Condition }))
 	list := brief.Tallies(rows, demoAgents...)
 	list = slices.DeleteFunc(list, func(t brief.Tally) bool { return strings.HasPrefix(t.Agent, "gold") })
 	for i := range list {
@@ -136,21 +143,12 @@ func (a *app) printStory(ctx context.Context, run *runs.Run, id string) error {
 	return err
 }
 
-func faultedInstances(rows []report.Row) int {
+// distinctFaults counts the distinct values of a property among the rows of faults.
+func distinctFaults(rows []report.Row, property func(*report.Row) string) int {
 	seen := map[string]bool{}
 	for i := range rows {
 		if brief.IsFault(&rows[i]) {
-			seen[rows[i].Grade.Instance] = true
-		}
-	}
-	return len(seen)
-}
-
-func faultKinds(rows []report.Row) int {
-	seen := map[string]bool{}
-	for i := range rows {
-		if brief.IsFault(&rows[i]) {
-			seen[rows[i].Condition] = true
+			seen[property(&rows[i])] = true
 		}
 	}
 	return len(seen)
@@ -232,13 +230,9 @@ func (a *app) try(ctx context.Context, o *settings.Run, out string) (err error) 
 	if _, err := a.makeSuite(ctx, b, dir); err != nil {
 		return err
 	}
-	shown := a.Out
-	defer func() { a.Out = shown }()
 	play := func(to string, limit int, conditions ...string) ([]report.Row, error) {
 		o.Suite, o.Out, o.Limit, o.Conditions = dir, to, limit, conditions
-		a.Out = io.Discard
-		err := a.run(ctx, o, false)
-		if a.Out = shown; err != nil {
+		if err := a.runSilently(ctx, o); err != nil {
 			return nil, err
 		}
 		run, err := runs.Open(ctx, to, dir)

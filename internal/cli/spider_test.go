@@ -54,17 +54,22 @@ func TestSpider(t *testing.T) {
 	}
 	checkAccount(t, &account, s)
 
+	checkVerified(t, whole, account.Tasks)
+	checkPolicies(t, s, do(t, "run", whole, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed",
+		"--agent", "mute", "--agent", "random", "--seed", "7", "--out", filepath.Join(dir, "run"), "--json"))
+}
+
+// checkVerified verifies a suite: each of its tasks has a certificate, and nothing drifts.
+func checkVerified(t *testing.T, dir string, tasks int) {
+	t.Helper()
 	var outcome struct {
 		Certificates int               `json:"certificates"`
 		Drift        []json.RawMessage `json:"drift"`
 	}
-	decode(t, do(t, "verify", whole, "--json"), &outcome)
-	if outcome.Certificates != account.Tasks || len(outcome.Drift) != 0 {
-		t.Errorf("%d certificates for %d tasks, and %d drift", outcome.Certificates, account.Tasks, len(outcome.Drift))
+	decode(t, do(t, "verify", dir, "--json"), &outcome)
+	if outcome.Certificates != tasks || len(outcome.Drift) != 0 {
+		t.Errorf("%d certificates for %d tasks, and %d drift", outcome.Certificates, tasks, len(outcome.Drift))
 	}
-	checkPolicies(t, s, do(t, "run", whole, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed",
-		"--agent", "mute",
-		"--agent", "random", "--seed", "7", "--out", filepath.Join(dir, "run"), "--json"))
 }
 
 func sameFolders(t *testing.T, a, b string) {

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,14 +58,7 @@ func TestStyles(t *testing.T) {
 					t.Errorf("%s: %d of %d are proven (%.3f), want %.2f", style, n.Proven, n.Read, share, least)
 				}
 			}
-			var outcome struct {
-				Certificates int               `json:"certificates"`
-				Drift        []json.RawMessage `json:"drift"`
-			}
-			decode(t, do(t, "verify", out, "--json"), &outcome)
-			if outcome.Certificates != account.Tasks || len(outcome.Drift) != 0 {
-				t.Errorf("%d certificates for %d tasks, %d drift", outcome.Certificates, account.Tasks, len(outcome.Drift))
-			}
+			checkVerified(t, out, account.Tasks)
 			checkPolicies(t, s, do(t, "run", out, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed",
 				"--agent", "mute", "--agent", "random", "--seed", "11", "--out", filepath.Join(dir, "run"), "--json"))
 		})

@@ -46,7 +46,7 @@ func (p *reading) nameUnread() {
 }
 
 // objectAfter matches an object right after a name.
-var objectAfter = regexp.MustCompile(toolNameForm + `(?::\d+)?(?:[ \t]|\[ARGS\])*[:：]?[ \t]*\{`)
+var objectAfter = regexp.MustCompile(nameOfObject + `\{`)
 
 // objectAfterTool returns the position of an offered tool's name with an object after it, or -1: a call beside those
 // that were read.

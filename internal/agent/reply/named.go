@@ -10,6 +10,8 @@ import (
 
 const (
 	toolNameForm = `((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)`
+	// nameOfObject is a tool's name before an object of arguments, possibly with the call's number and a colon.
+	nameOfObject = toolNameForm + `(?::\d+)?(?:[ \t]|\[ARGS\])*(?:[:：][ \t]*)?`
 	lineStart    = "(?:^|\\n)[ \\t>*+#`-]*"
 	afterObject  = `[}\])][ \t]*[,;|]?[ \t]*` // between the arguments of a call and the next one
 	nextWord     = `(?i:\b(?:and|then|next|call(?:ing)?|us(?:e|ing)|invok(?:e|ing))[ \t,]+)`
@@ -38,8 +40,7 @@ var namedFormats = []*namedFormat{
 		models: "GLM-4, and models of many marked formats, from servers that drop their special tokens",
 		source: "the chat template of GLM-4",
 		mark: regexp.MustCompile("(?:" + lineStart + `(?:\d+[.)][ \t]*)?|:[ \t]*|` + afterObject + "|(?i:" +
-			endToken + ")\\s*)" + nextWord + "?" + toolNameForm +
-			"(?::\\d+)?(?:[ \\t]|\\[ARGS\\])*(?:[:：][ \\t]*)?(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
+			endToken + ")\\s*)" + nextWord + "?" + nameOfObject + "(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
 		read: (*reading).namedObject,
 	}, {
 		// Labelled lines: Action and Action Input, Tool and Input, Function and Arguments.

@@ -3,11 +3,10 @@ package decide
 import (
 	"errors"
 
-	"github.com/spf13/cobra"
-
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/card"
+	"github.com/spf13/cobra"
 )
 
 func (h *Host) cardCommand() *cobra.Command {

@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/comparison"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/spf13/cobra"
 )
 
 func (h *Host) compareCommand() *cobra.Command {

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/spf13/cobra"
 )
 
 // Host is what the commands share with all others.

@@ -6,12 +6,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/gate"
+	"github.com/spf13/cobra"
 )
 
 func (h *Host) gateCommand() *cobra.Command {

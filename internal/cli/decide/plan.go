@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/comparison"
 	"github.com/seatrial/seatrial/internal/report/plan"
+	"github.com/spf13/cobra"
 )
 
 func (h *Host) planCommand() *cobra.Command {
