@@ -85,6 +85,7 @@ var layout = []string{
 	"pipeline/suitetest",
 	"report/statistics",
 	"report/table",
+	"report/chart",
 	"report",
 	"report/papers",
 	"report/runs",
