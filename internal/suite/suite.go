@@ -485,7 +485,7 @@ type ExistsError struct{ Dir string }
 
 func (e *ExistsError) Error() string { return fmt.Sprintf("%s exists and is not empty", e.Dir) }
 
-//nolint:funlen // one step a file of the suite
+// writeFiles writes the files of a suite, the manifest with their hashes last.
 func writeFiles(dir string, s *Suite, databases map[string]string) error {
 	m := &s.Manifest
 	m.Format = Format
@@ -519,42 +519,11 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 			return err
 		}
 	}
-	for _, f := range []struct {
-		name string
-		data func() ([]byte, error)
-	}{
-		{FileTasks, func() ([]byte, error) { return lines(s.Tasks) }},
-		{FileInstances, func() ([]byte, error) { return lines(s.Instances) }},
-		{FileCertificates, func() ([]byte, error) { return lines(s.Certificates) }},
-		{FileRejected, func() ([]byte, error) { return lines(s.Rejected) }},
-		{FileRecipes, func() ([]byte, error) { return lines(s.Recipes) }},
-		{FileSources, func() ([]byte, error) { return lines(s.Sources) }},
-		{FileSchemas, func() ([]byte, error) { return lines(s.Schemas) }},
-	} {
-		data, err := f.data()
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-		if err := put(f.name, data); err != nil {
-			return err
-		}
-	}
-	for _, f := range []struct {
-		name string
-		size int
-		data func() ([]byte, error)
-	}{
-		{FileMade, len(s.Made), func() ([]byte, error) { return lines(s.Made) }},
-		{FileWritten, len(s.Written), func() ([]byte, error) { return lines(s.Written) }},
-		{FileVerdicts, len(s.Verdicts), func() ([]byte, error) { return lines(s.Verdicts) }},
-		{FileVectors, len(s.Vectors), func() ([]byte, error) { return lines(s.Vectors) }},
-		{FileTwins, len(s.Twins), func() ([]byte, error) { return lines(s.Twins) }},
-		{FileTranscripts, len(s.Transcripts), func() ([]byte, error) { return s.Transcripts, nil }},
-	} {
-		if f.size == 0 {
+	for _, f := range s.files() {
+		if f.empty && !f.always {
 			continue
 		}
-		data, err := f.data()
+		data, err := f.encode()
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -577,6 +546,63 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, FileManifest), append(text, '\n'), 0o644)
+}
+
+// file is a file of fixed name in a suite.
+type file struct {
+	name   string
+	always bool // written even if it is empty
+	empty  bool
+	encode func() ([]byte, error)
+	decode func(path string, data []byte) error
+}
+
+// files is the one list of them.
+func (s *Suite) files() []file {
+	verdicts := jsonl(FileVerdicts, false, &s.Verdicts)
+	verdicts.decode = func(path string, data []byte) (err error) {
+		s.Verdicts, _, err = ReadVerdicts(path, data)
+		return err
+	}
+	sources := jsonl(FileSources, true, &s.Sources)
+	sources.decode = func(path string, data []byte) (err error) {
+		s.Sources, err = readLines[task.Source](path, data)
+		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *task.Source) int { return strings.Compare(x.ID, y.ID) }) {
+			err = &CorruptError{File: path, Message: "the starting tables are not in the order of their ids"}
+		}
+		return err
+	}
+	return []file{
+		jsonl(FileTasks, true, &s.Tasks),
+		jsonl(FileInstances, true, &s.Instances),
+		jsonl(FileCertificates, true, &s.Certificates),
+		jsonl(FileRejected, true, &s.Rejected),
+		jsonl(FileRecipes, true, &s.Recipes),
+		sources,
+		jsonl(FileSchemas, true, &s.Schemas),
+		jsonl(FileMade, false, &s.Made),
+		jsonl(FileWritten, false, &s.Written),
+		verdicts,
+		jsonl(FileVectors, false, &s.Vectors),
+		jsonl(FileTwins, false, &s.Twins),
+		{
+			name: FileTranscripts, empty: len(s.Transcripts) == 0,
+			encode: func() ([]byte, error) { return s.Transcripts, nil },
+			decode: func(_ string, data []byte) error { s.Transcripts = data; return nil },
+		},
+	}
+}
+
+// jsonl is a file with one line of JSON for each entry of a list.
+func jsonl[T any](name string, always bool, list *[]*T) file {
+	return file{
+		name: name, always: always, empty: len(*list) == 0,
+		encode: func() ([]byte, error) { return lines(*list) },
+		decode: func(path string, data []byte) (err error) {
+			*list, err = readLines[T](path, data)
+			return err
+		},
+	}
 }
 
 // inside reports whether name is a path inside the suite, written in its one form, that is not the manifest's.
@@ -760,7 +786,12 @@ func (s *Suite) references(t *task.Task) error {
 // no other, but for what file managers hide there.
 func (s *Suite) checkNames() error {
 	manifest := filepath.Join(s.Dir, FileManifest)
-	wanted := []string{FileTasks, FileInstances, FileCertificates, FileRejected, FileRecipes, FileSources, FileSchemas}
+	var wanted []string
+	for _, f := range s.files() {
+		if f.always {
+			wanted = append(wanted, f.name)
+		}
+	}
 	for _, d := range s.Manifest.Databases {
 		wanted = append(wanted, d.File)
 	}
@@ -795,36 +826,12 @@ func (s *Suite) loadFile(name string) error {
 	if hash(data) != s.Manifest.Files[name] {
 		return &CorruptError{File: path, Message: "the file does not match its digest in " + FileManifest}
 	}
-	switch {
-	case name == FileTasks:
-		s.Tasks, err = readLines[task.Task](path, data)
-	case name == FileInstances:
-		s.Instances, err = readLines[Instance](path, data)
-	case name == FileCertificates:
-		s.Certificates, err = readLines[Certificate](path, data)
-	case name == FileRejected:
-		s.Rejected, err = readLines[Rejection](path, data)
-	case name == FileRecipes:
-		s.Recipes, err = readLines[Recipe](path, data)
-	case name == FileSources:
-		s.Sources, err = readLines[task.Source](path, data)
-		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *task.Source) int { return strings.Compare(x.ID, y.ID) }) {
-			err = &CorruptError{File: path, Message: "the starting tables are not in the order of their ids"}
+	for _, f := range s.files() {
+		if f.name == name {
+			return f.decode(path, data)
 		}
-	case name == FileMade:
-		s.Made, err = readLines[task.Tool](path, data)
-	case name == FileWritten:
-		s.Written, err = readLines[json.RawMessage](path, data)
-	case name == FileVerdicts:
-		s.Verdicts, _, err = ReadVerdicts(path, data)
-	case name == FileVectors:
-		s.Vectors, err = readLines[embedding.Record](path, data)
-	case name == FileTwins:
-		s.Twins, err = readLines[Twin](path, data)
-	case name == FileTranscripts:
-		s.Transcripts = data
-	case name == FileSchemas:
-		s.Schemas, err = readLines[Schema](path, data)
+	}
+	switch {
 	case strings.HasPrefix(name, DirOpenAPI+"/"):
 		s.Documents[strings.TrimSuffix(strings.TrimPrefix(name, DirOpenAPI+"/"), ".json")] = data
 	case strings.HasPrefix(name, DirTools+"/"):

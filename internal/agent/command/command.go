@@ -21,53 +21,64 @@ type Line []string
 
 // Parse splits a command line into words as shells do: at blanks outside quotes and not after a backslash. No other
 // shell syntax has a meaning here: use `sh -c '...'`. The error says what is wrong in plain words.
-//
-//nolint:gocyclo // one switch over the characters of a command line
 func Parse(text string) (Line, error) {
-	var words Line
-	var word strings.Builder
-	inWord := false
-	quote := rune(0)
-	escaped := false
+	var s splitter
 	for _, c := range text {
-		switch {
-		case escaped:
-			if quote == '"' && c != '"' && c != '\\' && c != '$' && c != '`' {
-				word.WriteByte('\\')
-			}
-			word.WriteRune(c)
-			escaped = false
-		case c == '\\' && quote != '\'':
-			escaped, inWord = true, true
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote, inWord = c, true
-		case quote == 0 && (c == ' ' || c == '\t'):
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
-			}
-		case c == '\n' || c == '\r' || c == 0:
+		if !s.escaped && strings.ContainsRune("\n\r\x00", c) {
 			return nil, fmt.Errorf("it has more than one line")
-		default:
-			word.WriteRune(c)
-			inWord = true
 		}
+		s.take(c)
 	}
 	switch {
-	case escaped:
+	case s.escaped:
 		return nil, fmt.Errorf("nothing follows its last backslash")
-	case quote != 0:
-		return nil, fmt.Errorf("its quote %c is not closed", quote)
-	case inWord:
-		words = append(words, word.String())
+	case s.quote != 0:
+		return nil, fmt.Errorf("its quote %c is not closed", s.quote)
 	}
-	if len(words) == 0 || words[0] == "" {
+	s.endWord()
+	if len(s.words) == 0 || s.words[0] == "" {
 		return nil, fmt.Errorf("it names no program")
 	}
-	return words, nil
+	return s.words, nil
+}
+
+// splitter splits a command line into words, character by character.
+type splitter struct {
+	words   Line
+	word    strings.Builder
+	inWord  bool
+	quote   rune // the open quote, or 0
+	escaped bool // the last character was a backslash
+}
+
+func (s *splitter) take(c rune) {
+	switch {
+	case s.escaped:
+		if s.quote == '"' && !strings.ContainsRune("\"\\$`", c) {
+			s.word.WriteByte('\\')
+		}
+		s.word.WriteRune(c)
+		s.escaped = false
+	case c == '\\' && s.quote != '\'':
+		s.escaped, s.inWord = true, true
+	case s.quote != 0 && c == s.quote:
+		s.quote = 0
+	case s.quote == 0 && (c == '\'' || c == '"'):
+		s.quote, s.inWord = c, true
+	case s.quote == 0 && (c == ' ' || c == '\t'):
+		s.endWord()
+	default:
+		s.word.WriteRune(c)
+		s.inWord = true
+	}
+}
+
+func (s *splitter) endWord() {
+	if s.inWord {
+		s.words = append(s.words, s.word.String())
+		s.word.Reset()
+		s.inWord = false
+	}
 }
 
 // Has reports whether the line contains a placeholder.

@@ -124,27 +124,14 @@ func extraFields(text string, n *literal.Node, read ...int) []task.Unparse {
 //
 // An object with a name but no arguments is a call only if a tool has that name and the object has no other field:
 // records have names, too.
-//
-//nolint:gocyclo // one branch for each shape of a call in JSON
 func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bool) {
 	label := n.Field(labelFields...)
 	wrap := n.ObjectField(wrapFields...)
 	if method := n.Field("method"); method >= 0 && n.Fields[method].Value.Text == "tools/call" { // a message of MCP
 		wrap = n.ObjectField("params")
 	}
-	if i := wrap; i >= 0 {
-		call, unparsed, ok := p.callIn(text, &n.Fields[i].Value)
-		if !ok {
-			return Call{}, nil, false
-		}
-		if call.Label == "" {
-			var notes []task.Unparse
-			call.Label, notes = labelIn(text, n, label)
-			unparsed = append(unparsed, notes...)
-		} else {
-			label = -1
-		}
-		return call, append(unparsed, extraFields(text, n, i, label)...), true
+	if wrap >= 0 {
+		return p.wrappedCall(text, n, wrap, label)
 	}
 	name, arguments := -1, n.Field(argumentFields...)
 	for _, field := range nameFields {
@@ -156,51 +143,18 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 		return Call{}, nil, false
 	}
 	call := Call{Tool: p.tools.resolve(n.Fields[name].Value.Text)}
-	known := p.tools.known(call.Tool)
 	if call.Tool == "" {
 		return Call{}, nil, false
 	}
 	var unparsed []task.Unparse
-	switch {
-	case arguments < 0 && known && p.allParameters(call.Tool, n, name, label):
-		flat := literal.Node{Kind: literal.ObjectKind}
-		for i := range n.Fields {
-			if i != name && i != label {
-				flat.Fields = append(flat.Fields, n.Fields[i])
-			}
-		}
-		written, err := flat.AppendJSON(nil)
-		if err != nil {
-			return Call{}, nil, false
-		}
-		call.Arguments = written
-	case arguments < 0:
-		isCut := text[n.End-1] != '}' && text[n.End-1] != ')' // before the arguments
-		if isCut || !known || len(extraFields(text, n, name, label)) > 0 {
-			return Call{}, nil, false
-		}
-		call.Arguments = json.RawMessage("{}")
-	default:
-		given := &n.Fields[arguments].Value
-		object, ok := asArguments(*given)
-		if named, all := namedValues(given); all {
-			object, ok = named, true
-		} else if !ok && given.Kind == literal.List && known {
-			object, ok = p.byPosition(call.Tool, given.Items)
-		}
-		if !ok && !known {
-			return Call{}, nil, false
-		}
-		written, err := object.AppendJSON(nil)
-		if !ok || err != nil {
-			raw := text[given.Start:given.End]
-			if given.Kind == literal.Text {
-				raw = given.Text
-			}
-			written = literal.Quote(raw)
-			unparsed = append(unparsed, task.Unparse{Reason: ReasonBadArguments, Text: raw})
-		}
-		call.Arguments = written
+	read := false
+	if arguments < 0 {
+		call.Arguments, read = p.flatArguments(text, n, call.Tool, name, label)
+	} else {
+		call.Arguments, unparsed, read = p.givenArguments(text, &n.Fields[arguments].Value, call.Tool)
+	}
+	if !read {
+		return Call{}, nil, false
 	}
 	var notes []task.Unparse
 	call.Label, notes = labelIn(text, n, label)
@@ -209,6 +163,67 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 		unparsed = append(unparsed, extraFields(text, n, name, arguments, label)...)
 	}
 	return call, unparsed, true
+}
+
+// wrappedCall reads an object whose field at index wrap is a call.
+func (p *reading) wrappedCall(text string, n *literal.Node, wrap, label int) (Call, []task.Unparse, bool) {
+	call, unparsed, ok := p.callIn(text, &n.Fields[wrap].Value)
+	if !ok {
+		return Call{}, nil, false
+	}
+	if call.Label == "" {
+		var notes []task.Unparse
+		call.Label, notes = labelIn(text, n, label)
+		unparsed = append(unparsed, notes...)
+	} else {
+		label = -1
+	}
+	return call, append(unparsed, extraFields(text, n, wrap, label)...), true
+}
+
+// flatArguments reads the arguments of an object without a field for them: all its other fields if these are parameters
+// of the tool, none if it has no other field and the tool is known.
+func (p *reading) flatArguments(text string, n *literal.Node, tool string, name, label int) (json.RawMessage, bool) {
+	if !p.tools.known(tool) {
+		return nil, false
+	}
+	if p.allParameters(tool, n, name, label) {
+		flat := literal.Node{Kind: literal.ObjectKind}
+		for i := range n.Fields {
+			if i != name && i != label {
+				flat.Fields = append(flat.Fields, n.Fields[i])
+			}
+		}
+		written, err := flat.AppendJSON(nil)
+		return written, err == nil
+	}
+	isCut := text[n.End-1] != '}' && text[n.End-1] != ')' // before the arguments
+	return json.RawMessage("{}"), !isCut && len(extraFields(text, n, name, label)) == 0
+}
+
+// givenArguments reads the value of the field for arguments. If it cannot be read, the arguments are its text.
+func (p *reading) givenArguments(text string, given *literal.Node, tool string) (
+	json.RawMessage, []task.Unparse, bool,
+) {
+	known := p.tools.known(tool)
+	object, ok := asArguments(*given)
+	if named, all := namedValues(given); all {
+		object, ok = named, true
+	} else if !ok && given.Kind == literal.List && known {
+		object, ok = p.byPosition(tool, given.Items)
+	}
+	if !ok && !known {
+		return nil, nil, false
+	}
+	written, err := object.AppendJSON(nil)
+	if ok && err == nil {
+		return written, nil, true
+	}
+	raw := text[given.Start:given.End]
+	if given.Kind == literal.Text {
+		raw = given.Text
+	}
+	return literal.Quote(raw), []task.Unparse{{Reason: ReasonBadArguments, Text: raw}}, true
 }
 
 // allParameters reports whether an object has fields beside its name and label, and all of them are parameters of the

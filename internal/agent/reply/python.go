@@ -117,8 +117,6 @@ var errPositional = errors.New("a positional argument that no parameter takes")
 
 // statement reads one statement of code at v: a call, a list of calls, or the assignment of a call, a list or a
 // constant to a name. A name that is assigned again refers to the newer result.
-//
-//nolint:gocyclo // one branch for each form of a statement
 func (p *reading) statement(v *literal.Reader) ([]Call, error) {
 	name := ""
 	if m := assignment.FindStringSubmatch(v.Text[v.Pos:]); m != nil && !strings.HasPrefix(v.Text[v.Pos+len(m[0]):], "=") {
@@ -134,55 +132,67 @@ func (p *reading) statement(v *literal.Reader) ([]Call, error) {
 		return nil, err
 	}
 	l := &lowering{p: p}
-	if name != "" && n.Kind != literal.Call {
-		if n.Kind == literal.Name || l.value(&n) != nil || len(l.calls) > 0 {
-			return nil, literal.ErrExpression
-		}
-		p.labels.assign(name, n)
-		return nil, nil
-	}
 	switch {
-	case n.Kind == literal.Call && n.Text == "print" && !p.tools.known("print") && name == "":
-		for i := range n.Fields {
-			if n.Fields[i].Value.Kind != literal.Call || n.Fields[i].Named {
+	case name != "":
+		err = l.assign(name, &n)
+	case n.Kind == literal.Call && n.Text == "print" && !p.tools.known("print"):
+		printed := make([]literal.Node, len(n.Fields))
+		for i, f := range n.Fields {
+			if f.Named {
 				return nil, literal.ErrExpression
 			}
-			if err := l.call(&n.Fields[i].Value, ""); err != nil {
-				return nil, err
-			}
+			printed[i] = f.Value
 		}
-	case n.Kind == literal.Call && name != "":
-		label := name
-		if !task.IsLabel(label) {
-			label = "value" // the name has letters that labels cannot contain
-		}
-		// Take the label after reading the arguments: they may refer to the older result of that name.
-		if err := l.call(&n, ""); err != nil {
-			return nil, err
-		}
-		label = p.labels.fresh(label)
-		l.calls[len(l.calls)-1].Label = label
-		p.labels.assign(name, referenceNode(label))
+		err = l.each(printed)
 	case n.Kind == literal.Call:
-		if err := l.call(&n, ""); err != nil {
-			return nil, err
-		}
+		err = l.call(&n, "")
 	case n.Kind == literal.List && len(n.Items) > 0:
-		if err := joinLists(v, &n); err != nil {
-			return nil, err
-		}
-		for i := range n.Items {
-			if n.Items[i].Kind != literal.Call {
-				return nil, literal.ErrExpression
-			}
-			if err := l.call(&n.Items[i], ""); err != nil {
-				return nil, err
-			}
+		if err = joinLists(v, &n); err == nil {
+			err = l.each(n.Items)
 		}
 	default:
-		return nil, literal.ErrExpression
+		err = literal.ErrExpression
+	}
+	if err != nil {
+		return nil, err
 	}
 	return l.calls, nil
+}
+
+// assign lowers the assignment of a call, a list or a constant to a name.
+func (l *lowering) assign(name string, n *literal.Node) error {
+	if n.Kind != literal.Call {
+		if n.Kind == literal.Name || l.value(n) != nil || len(l.calls) > 0 {
+			return literal.ErrExpression
+		}
+		l.p.labels.assign(name, *n)
+		return nil
+	}
+	label := name
+	if !task.IsLabel(label) {
+		label = "value" // the name has letters that labels cannot contain
+	}
+	// Take the label after reading the arguments: they may refer to the older result of that name.
+	if err := l.call(n, ""); err != nil {
+		return err
+	}
+	label = l.p.labels.fresh(label)
+	l.calls[len(l.calls)-1].Label = label
+	l.p.labels.assign(name, referenceNode(label))
+	return nil
+}
+
+// each lowers nodes that all have to be calls.
+func (l *lowering) each(nodes []literal.Node) error {
+	for i := range nodes {
+		if nodes[i].Kind != literal.Call {
+			return literal.ErrExpression
+		}
+		if err := l.call(&nodes[i], ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listIndex matches an index into a list.

@@ -188,66 +188,80 @@ func (r *RuleVerdict) count(k *StrikeVerdict) {
 	}
 }
 
+// reaction is what a client did after it could notice a strike, until it recovered.
+type reaction struct {
+	again     string // how it called the tool again first: DidAdapt, DidRepeat or DidRetry
+	switched  bool   // it called another tool
+	cancelled bool   // it cancelled the call
+}
+
 // follow determines what the client did after a strike. It ignores calls that the client made before it could notice
 // the strike.
-//
-//nolint:gocyclo // one branch for each reaction to a fault
 func (k *StrikeVerdict) follow(
 	r OpenRule, c *Call, struck *Strike, hit *Line, session []Line, at map[int]*Line,
 ) {
 	retryAfter := 1000 * float64(struck.RetryAfter)
-	switched, cancelled, did := false, false, ""
+	var done reaction
 	for i := range session {
 		l := &session[i]
 		if l.Act == Cancelled && l.Of != 0 && l.Of == struck.Call {
-			cancelled = true
+			done.cancelled = true
 		}
-		if l.Number <= hit.Number {
+		if l.Number <= hit.Number || k.Recovered {
 			continue
 		}
 		switch {
-		case l.Call != nil && !k.Recovered:
+		case l.Call != nil:
 			k.ExtraCalls++
 			if !l.Call.Added && l.Call.Tool == k.Tool && l.MS-hit.MS < retryAfter {
 				k.Impatient = true
 			}
-			switch {
-			case l.Call.Added, l.Call.Tool != k.Tool:
-				switched = switched || !l.Call.Added
-			case did != "":
-			case c == nil || l.Call.Strict != c.Strict || l.Call.Arguments != c.Arguments:
-				did = DidAdapt
-			case c.Reached && c.Writes == "yes":
-				did = DidRepeat
-			default:
-				did = DidRetry
-			}
+			done.call(l.Call, k.Tool, c)
 		case l.Answer != nil && !l.Answer.Failed && !l.Answer.Struck:
-			if Answer := at[l.Answer.Call]; !k.Recovered && Answer.Number > hit.Number && Answer.Call.Tool == k.Tool {
+			if answered := at[l.Answer.Call]; answered.Number > hit.Number && answered.Call.Tool == k.Tool {
 				k.Recovered = true
 				k.Milliseconds = l.MS - hit.MS
 			}
 		}
 	}
-	harmless := r.Variant == fault.VariantLookalike
+	k.Did = done.name(r, c)
+}
+
+// call adds a later call. c is the call that was struck; it is nil if the strike changed a list of tools.
+func (d *reaction) call(later *Call, tool string, c *Call) {
 	switch {
-	case did != "":
-		k.Did = did
-	case harmless:
-		k.Did = DidCarryOn
-	case switched:
-		k.Did = DidSwitch
-		if !r.Refuses && c != nil {
-			k.Did = DidIgnore // it used the result
-		}
-	case cancelled:
-		k.Did = DidCancel
-	case c == nil:
-		k.Did = DidListOnly
-	case r.Refuses:
-		k.Did = DidGiveUp
+	case later.Added:
+	case later.Tool != tool:
+		d.switched = true
+	case d.again != "":
+	case c == nil || later.Strict != c.Strict || later.Arguments != c.Arguments:
+		d.again = DidAdapt
+	case c.Reached && c.Writes == "yes":
+		d.again = DidRepeat
 	default:
-		k.Did = DidIgnore
+		d.again = DidRetry
+	}
+}
+
+// name returns the reaction's name in the verdict.
+func (d *reaction) name(r OpenRule, c *Call) string {
+	switch {
+	case d.again != "":
+		return d.again
+	case r.Variant == fault.VariantLookalike:
+		return DidCarryOn
+	case d.switched && !r.Refuses && c != nil:
+		return DidIgnore // it used the result
+	case d.switched:
+		return DidSwitch
+	case d.cancelled:
+		return DidCancel
+	case c == nil:
+		return DidListOnly
+	case r.Refuses:
+		return DidGiveUp
+	default:
+		return DidIgnore
 	}
 }
 
