@@ -32,8 +32,6 @@ type explanations struct {
 
 // judgeExplanations asks the judge model about every explanation that it has not seen, and stores each opinion at once.
 // Without a judge it does nothing.
-//
-//nolint:funlen // one command from flags to output, in order
 func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 	if x.settings.Judge == "" {
 		return nil
@@ -42,69 +40,35 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	known, err := x.run.Store.Opinions(ctx)
-	if err != nil {
-		return err
-	}
-	for _, o := range known {
-		seen[o.Episode] = seen[o.Episode] || o.Judge == x.settings.Judge
-	}
-	type question struct {
-		episode, explanation string
-		instance             *suite.Instance
-	}
-	var open []question
-	err = x.run.Each(ctx, func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
-		if text, is := runs.Explanation(&g, e.Transcript); is && !seen[g.Episode] {
-			open = append(open, question{g.Episode, text, in})
-		}
-		return nil
-	})
+	open, err := x.unseen(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	next := make(chan *question)
-	var work sync.WaitGroup
 	var mu sync.Mutex
-	var failed error
-	failures := 0
+	var first error
+	failures, done := 0, 0
 	m := a.meter()
-	done := 0
-	for range min(x.settings.Concurrency, len(open)) {
-		work.Go(func() {
-			for q := range next {
-				err := x.assess(ctx, config, q.instance, q.episode, q.explanation)
-				var spending *model.SpendingError
-				mu.Lock()
-				done++
-				switch {
-				case err == nil || ctx.Err() != nil:
-				case errors.As(err, &spending):
-					stop(&diag.Error{Exit: diag.ExitFailed, Message: spending.Error(), Hint: a.resumeHint +
-						" with a higher --max-cost"})
-				default:
-					if failures++; failed == nil {
-						failed = err
-					}
-				}
-				m.show("judge", done, len(open), "")
-				mu.Unlock()
+	assess := func(q *question) {
+		err := x.assess(ctx, config, q)
+		var spending *model.SpendingError
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.As(err, &spending):
+			stop(&diag.Error{Exit: diag.ExitFailed, Message: spending.Error(), Hint: a.resumeHint +
+				" with a higher --max-cost"})
+		default:
+			if failures++; first == nil {
+				first = err
 			}
-		})
-	}
-	for i := range open {
-		select {
-		case next <- &open[i]:
-			continue
-		case <-ctx.Done():
 		}
-		break
+		m.show("judge", done, len(open), "")
 	}
-	close(next)
-	work.Wait()
+	each(ctx, x.settings.Concurrency, open, assess)
 	m.clear()
 	switch {
 	case ctx.Err() != nil:
@@ -112,11 +76,60 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 	case failures > 0:
 		return &diag.Error{
 			Exit: diag.ExitProvider, Message: fmt.Sprintf("the judge failed on %d of %d explanations, first: %v", failures,
-				len(open), failed),
+				len(open), first),
 			Hint: "seatrial grade " + x.run.Path + " --judge " + x.settings.Judge,
 		}
 	}
 	return nil
+}
+
+// question is an explanation for the judge.
+type question struct {
+	episode, explanation string
+	instance             *suite.Instance
+}
+
+// unseen lists the explanations that the judge has not seen.
+func (x *explanations) unseen(ctx context.Context) ([]*question, error) {
+	seen := map[string]bool{}
+	known, err := x.run.Store.Opinions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range known {
+		seen[o.Episode] = seen[o.Episode] || o.Judge == x.settings.Judge
+	}
+	var list []*question
+	err = x.run.Each(ctx, func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
+		if text, is := runs.Explanation(&g, e.Transcript); is && !seen[g.Episode] {
+			list = append(list, &question{g.Episode, text, in})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// each calls do for every entry of a list, several at once, until the context ends.
+func each[T any](ctx context.Context, atOnce int, list []T, do func(T)) {
+	next := make(chan T)
+	var work sync.WaitGroup
+	for range min(atOnce, len(list)) {
+		work.Go(func() {
+			for v := range next {
+				do(v)
+			}
+		})
+	}
+	for _, v := range list {
+		select {
+		case next <- v:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	work.Wait()
 }
 
 // judgeRun has a judge assess the explanations of an existing run.
@@ -139,17 +152,17 @@ func (a *app) judgeRun(ctx context.Context, o *settings.Run, r *runs.Run) (err e
 }
 
 // assess asks about one explanation and stores the opinion.
-func (x *explanations) assess(ctx context.Context, config protocol.Config, in *suite.Instance, id,
-	explanation string) error {
+func (x *explanations) assess(ctx context.Context, config protocol.Config, q *question) error {
+	in := q.instance
 	env, err := x.stage.Environment(ctx, in, episode.Seat{Header: transcript.Header{Instance: in.ID, Task: in.Task}})
 	if err != nil {
 		return err
 	}
 	judge := protocol.ExplanationJudge{
-		Client: model.Scoped(config.Client, "judge "+id), Temperature: config.Temperature, MaxTokens: config.MaxTokens,
+		Client: model.Scoped(config.Client, "judge "+q.episode), Temperature: config.Temperature, MaxTokens: config.MaxTokens,
 		Specs: config.Specs,
 	}
-	said, err := judge.Assess(ctx, env.View(), explanation)
+	said, err := judge.Assess(ctx, env.View(), q.explanation)
 	if err != nil {
 		return err
 	}
@@ -159,5 +172,5 @@ func (x *explanations) assess(ctx context.Context, config protocol.Config, in *s
 	if err != nil {
 		return err
 	}
-	return x.run.Store.PutOpinions(ctx, x.settings.Judge, map[string]json.RawMessage{id: text})
+	return x.run.Store.PutOpinions(ctx, x.settings.Judge, map[string]json.RawMessage{q.episode: text})
 }

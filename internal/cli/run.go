@@ -105,8 +105,6 @@ func protocolHelp() string {
 }
 
 // run runs agents on a suite, grades the episodes and prints the report.
-//
-//nolint:funlen // one command from flags to output, in order
 func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error) {
 	if err := o.Check(); err != nil {
 		return err
@@ -131,16 +129,10 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, providers.Close()) }()
-	var notices sync.Mutex
-	providers.Options.Notice = func(text string) {
-		notices.Lock()
-		defer notices.Unlock()
-		_, _ = fmt.Fprintln(a.Err, "seatrial: note: "+text) // a closed stream is no error
-	}
-	resumeHint := "seatrial resume " + o.Out
+	providers.Options.Notice = a.notices()
 	cast := &participants.Cast{
 		Host:     participants.Host{In: a.In, Err: a.Err, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now},
-		Settings: o, Suite: s, Instances: instances, Providers: providers, Stop: stop, Resume: resumeHint,
+		Settings: o, Suite: s, Instances: instances, Providers: providers, Stop: stop, Resume: "seatrial resume " + o.Out,
 	}
 	defer func() { err = errors.Join(err, cast.Close()) }()
 	if err := cast.Open(ctx); err != nil {
@@ -155,7 +147,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	a.resumeHint = resumeHint
+	a.resumeHint = cast.Resume
 	worlds := proof.NewWorlds(s, o.Neighbours)
 	defer worlds.Close()
 	if err := cast.Serve(ctx, worlds); err != nil {
@@ -186,14 +178,24 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	if err != nil {
 		return err
 	}
-	x := &explanations{run: run, stage: stage, settings: o, providers: providers}
-	if err := a.judgeExplanations(ctx, x); err != nil {
+	judged := &explanations{run: run, stage: stage, settings: o, providers: providers}
+	if err := a.judgeExplanations(ctx, judged); err != nil {
 		return err
 	}
 	if err := a.printRun(ctx, run, o); err != nil {
 		return err
 	}
 	return a.ownFailures(ctx, store, progress)
+}
+
+// notices returns a function that prints notes of several goroutines.
+func (a *app) notices() func(text string) {
+	var mu sync.Mutex
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = fmt.Fprintln(a.Err, "seatrial: note: "+text) // a closed stream is no error
+	}
 }
 
 // beginRun creates the file of a run, or opens it to resume.

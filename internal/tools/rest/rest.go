@@ -555,8 +555,6 @@ func (p *phraser) group(core *ast.SelectQuery, e *documentation) {
 }
 
 // superlative names the order of a statement that keeps its first rows, or the order alone.
-//
-//nolint:gocyclo // one branch for each form of a superlative
 func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *documentation, about subject) {
 	if sources := p.Q.Sources(core); len(core.OrderBy) == 0 && len(sources) == 1 && sources[0].Select != nil {
 		// The order of the rows that are selected from.
@@ -576,50 +574,58 @@ func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *docum
 	}
 	var texts []string
 	for _, o := range core.OrderBy {
-		t := p.ordered(s, core, o.Expr)
-		if len(t.Words) == 0 {
-			continue
-		}
-		down := o.Order == ast.SortDesc
-		switch {
-		case t.Count && core.Limit != nil && down:
-			texts = append(texts, "most_"+english.Joined(t.Words))
-		case t.Count && core.Limit != nil:
-			texts = append(texts, "fewest_"+english.Joined(t.Words))
-		case core.Limit != nil:
-			texts = append(texts, wording.Extreme(t, down)+"_"+english.Joined(p.Beside(t, about.table)))
-		case down:
-			texts = append(texts, english.Joined(p.Beside(p.Counted(t), about.table))+"_descending")
-		default:
-			texts = append(texts, english.Joined(p.Beside(p.Counted(t), about.table)))
+		if t := p.ordered(s, core, o.Expr); len(t.Words) > 0 {
+			texts = append(texts, p.end(t, about, core.Limit != nil, o.Order == ast.SortDesc))
 		}
 	}
-	if len(texts) == 0 {
-		return
-	}
-	if core.Limit == nil {
+	switch {
+	case len(texts) == 0:
+	case core.Limit == nil:
 		e.phrases[aspectSort] = phrase{full: "sorted_by_" + strings.Join(texts, "_then_")}
-		return
-	}
-	if (len(about.terms) == 1 || about.measured) && len(texts) == 1 {
-		// The highest weight, rather than the weight with the highest weight.
-		only, t := about.terms[0], p.ordered(s, core, core.OrderBy[0].Expr)
-		if english.Joined(only.Words) == english.Joined(t.Words) && only.Table == t.Table && !t.Count {
-			sub := &e.phrases[aspectSubject]
-			word := wording.Extreme(t, core.OrderBy[0].Order == ast.SortDesc) + "_"
-			*sub = phrase{brief: word + sub.brief, full: word + sub.full, short: word + sub.short}
-			return
+	case len(texts) == 1 && p.ownExtreme(s, core, e, about):
+	default:
+		full := "with_" + strings.Join(texts, "_then_")
+		if core.Limit.Offset != nil {
+			full += "_after_offset"
 		}
+		brief := "with_" + texts[0]
+		if e.counts && strings.HasPrefix(texts[0], "most_"+e.phrases[aspectSubject].brief) {
+			brief = "" // the number says so
+		}
+		e.phrases[aspectSuperlative] = phrase{brief: brief, full: full, short: brief}
 	}
-	full := "with_" + strings.Join(texts, "_then_")
-	if core.Limit.Offset != nil {
-		full += "_after_offset"
+}
+
+// end names the end of an order whose first rows are kept, or the order if all rows are.
+func (p *phraser) end(t wording.Term, about subject, limited, down bool) string {
+	switch {
+	case t.Count && limited && down:
+		return "most_" + english.Joined(t.Words)
+	case t.Count && limited:
+		return "fewest_" + english.Joined(t.Words)
+	case limited:
+		return wording.Extreme(t, down) + "_" + english.Joined(p.Beside(t, about.table))
+	case down:
+		return english.Joined(p.Beside(p.Counted(t), about.table)) + "_descending"
+	default:
+		return english.Joined(p.Beside(p.Counted(t), about.table))
 	}
-	brief := "with_" + texts[0]
-	if e.counts && strings.HasPrefix(texts[0], "most_"+e.phrases[aspectSubject].brief) {
-		brief = "" // the number says so
+}
+
+// ownExtreme names a subject that is ordered by itself: the highest weight, rather than the weight with the highest
+// weight.
+func (p *phraser) ownExtreme(s *ast.SelectStmt, core *ast.SelectQuery, e *documentation, about subject) bool {
+	if len(about.terms) != 1 && !about.measured {
+		return false
 	}
-	e.phrases[aspectSuperlative] = phrase{brief: brief, full: full, short: brief}
+	only, t := about.terms[0], p.ordered(s, core, core.OrderBy[0].Expr)
+	if english.Joined(only.Words) != english.Joined(t.Words) || only.Table != t.Table || t.Count {
+		return false
+	}
+	sub := &e.phrases[aspectSubject]
+	word := wording.Extreme(t, core.OrderBy[0].Order == ast.SortDesc) + "_"
+	*sub = phrase{brief: word + sub.brief, full: word + sub.full, short: word + sub.short}
+	return true
 }
 
 // ordered names what a term of ORDER BY orders by.

@@ -181,174 +181,31 @@ func (s *slotter) reads(e ast.Expr) (sources map[*sqlast.Source]bool, nested boo
 
 // joinInner does inner joins in any order: tables that conditions connect make one starting table; the rest is joined
 // by calls.
-//
-//nolint:gocyclo,funlen // joins are planned in one pass over shared state
 func (s *slotter) joinInner(core *ast.SelectQuery, j *joinedRows, items []item) {
-	conditions := make([][]ast.Expr, len(items)) // kept in the starting table, by the last item that they read
-	var equations []equation
-	index := map[*sqlast.Source]int{}
+	c := &innerJoin{
+		slotter: s, core: core, items: items, index: map[*sqlast.Source]int{}, group: make([]int, len(items)),
+		connected: make([]bool, len(items)), shared: make([][]equation, len(items)),
+		conditions: make([][]ast.Expr, len(items)),
+	}
 	for i, it := range items {
-		index[it.src] = i
+		c.index[it.src] = i
+		c.group[i] = i
 	}
-	lastOf := func(sources map[*sqlast.Source]bool) (last int, base, own bool) {
-		base, own = true, true
-		for src := range sources {
-			i, inside := index[src]
-			last, base, own = max(last, i), base && src.Table != nil, own && inside
-		}
-		return last, base, own
-	}
-	connected := make([]bool, len(items)) // a condition connects the item to an earlier one
-	group := make([]int, len(items))      // items of base tables that conditions connect
-	for i := range group {
-		group[i] = i
-	}
-	unite := func(sources map[*sqlast.Source]bool) {
-		low := len(items)
-		for src := range sources {
-			low = min(low, group[index[src]])
-		}
-		for src := range sources {
-			old := group[index[src]]
-			for k := range group {
-				if group[k] == old {
-					group[k] = low
-				}
-			}
-		}
-	}
-	// accept takes a condition of a join in, if it is one.
-	accept := func(e ast.Expr) bool {
-		sources, nested := s.reads(e)
-		last, base, own := lastOf(sources)
-		if nested || !own || len(sources) < 2 {
-			return false
-		}
-		eq, isEquation := s.equation(e)
-		if !base {
-			if isEquation {
-				equations = append(equations, eq)
-				connected[last] = true
-			}
-			return isEquation
-		}
-		connected[last] = true
-		conditions[last] = append(conditions[last], e)
-		unite(sources)
-		return true
-	}
-	var filters []ast.Expr
-	shared := make([][]equation, len(items))
-	for i, it := range items {
-		for _, pair := range it.shared {
-			connected[i] = true
-			eq := equation{x: pair[0], y: pair[1]}
-			if pair[0].Source.Table != nil && it.src.Table != nil {
-				shared[i] = append(shared[i], eq)
-				unite(map[*sqlast.Source]bool{pair[0].Source: true, it.src: true})
-			} else {
-				equations = append(equations, eq)
-			}
-		}
-		for _, e := range it.on {
-			if !accept(e) {
-				filters = append(filters, e)
-			}
-		}
-	}
-	// A comma join has its conditions in WHERE.
-	var where []ast.Expr
-	for _, e := range j.where {
-		if eq, ok := s.equation(e); ok {
-			x, xOwn := index[eq.x.Source]
-			y, yOwn := index[eq.y.Source]
-			if xOwn && yOwn && !connected[max(x, y)] && accept(e) {
-				continue
-			}
-		}
-		where = append(where, e)
-	}
-	j.where = append(filters, where...)
-
-	// One operand for each starting table and each nested SELECT.
-	operands := map[int]*operandOfJoin{}
-	var order []int
-	for i := range items {
-		g := group[i]
-		if operands[g] != nil {
-			continue
-		}
-		op := &operandOfJoin{sources: map[*sqlast.Source]bool{}}
-		operands[g] = op
-		order = append(order, g)
-		if items[i].src.Table == nil {
-			s.derived(op, items[i].src)
-			continue
-		}
-		var members []item
-		for k := i; k < len(items); k++ {
-			if group[k] == g {
-				members = append(members, items[k])
-			}
-		}
-		var text strings.Builder
-		p := s.printer(core, members)
-		for n, m := range members {
-			if n > 0 {
-				text.WriteString(" JOIN ")
-			}
-			text.WriteString(tableText(members, m.src))
-			var on []string
-			for _, eq := range shared[index[m.src]] {
-				on = append(on, p.ref(eq.x)+" = "+p.ref(eq.y))
-			}
-			for _, e := range conditions[index[m.src]] {
-				on = append(on, p.condition(e))
-			}
-			if len(on) > 0 {
-				text.WriteString(" ON " + strings.Join(on, " AND "))
-			}
-		}
-		s.begin(op, core, members, text.String())
-		for _, m := range members {
-			for _, eq := range shared[index[m.src]] {
-				op.never = append(op.never, op.key(eq.x), op.key(eq.y))
-			}
-			for _, e := range conditions[index[m.src]] {
-				if eq, ok := s.equation(e); ok {
-					op.never = append(op.never, op.key(eq.x), op.key(eq.y))
-				}
-			}
-		}
-	}
-	left := operands[order[0]]
-	rest := order[1:]
-	for len(rest) > 0 {
+	j.where = c.takeConditions(j.where)
+	operands := c.operands()
+	left := operands[0]
+	for rest := operands[1:]; len(rest) > 0; {
 		// The next operand that an equation connects to what is there; else the next one.
-		next := slices.IndexFunc(rest, func(g int) bool {
-			return slices.ContainsFunc(equations, func(eq equation) bool {
-				_, _, ok := eq.between(left.sources, operands[g].sources)
+		next := max(0, slices.IndexFunc(rest, func(right *operandOfJoin) bool {
+			return slices.ContainsFunc(c.equations, func(eq equation) bool {
+				_, _, ok := eq.between(left.sources, right.sources)
 				return ok
 			})
-		})
-		next = max(next, 0)
-		right := operands[rest[next]]
+		}))
+		c.joinNext(left, rest[next])
 		rest = slices.Delete(slices.Clone(rest), next, next+1)
-		var pairs [][2]*sqlast.Ref
-		equations = slices.DeleteFunc(equations, func(eq equation) bool {
-			x, y, ok := eq.between(left.sources, right.sources)
-			if ok {
-				pairs = append(pairs, [2]*sqlast.Ref{x, y})
-			}
-			return ok
-		})
-		kind := joinInner
-		if len(pairs) == 0 {
-			kind = joinCross
-		}
-		s.join(left, right, kind, pairs)
 	}
-	for _, eq := range equations { // both sides had been joined already
+	for _, eq := range c.equations { // both sides had been joined already
 		if eq.expr != nil {
 			j.where = append([]ast.Expr{eq.expr}, j.where...)
 			continue
@@ -358,6 +215,171 @@ func (s *slotter) joinInner(core *ast.SelectQuery, j *joinedRows, items []item) 
 		})
 	}
 	j.take(left)
+}
+
+// innerJoin plans the inner joins of one FROM.
+type innerJoin struct {
+	*slotter
+	core       *ast.SelectQuery
+	items      []item
+	index      map[*sqlast.Source]int // of the items
+	group      []int                  // the first item of the starting table that an item is part of
+	connected  []bool                 // a condition connects the item to an earlier one
+	shared     [][]equation           // columns that the item shares with earlier ones of its starting table
+	conditions [][]ast.Expr           // within a starting table, by the last item that they read
+	equations  []equation             // between starting tables and nested SELECTs
+}
+
+// unite puts the items of base tables into one starting table.
+func (c *innerJoin) unite(sources map[*sqlast.Source]bool) {
+	low := len(c.items)
+	for src := range sources {
+		low = min(low, c.group[c.index[src]])
+	}
+	for src := range sources {
+		old := c.group[c.index[src]]
+		for k := range c.group {
+			if c.group[k] == old {
+				c.group[k] = low
+			}
+		}
+	}
+}
+
+// accept takes a condition of a join, and reports whether it is one.
+func (c *innerJoin) accept(e ast.Expr) bool {
+	sources, nested := c.reads(e)
+	last, base, own := 0, true, true
+	for src := range sources {
+		i, inside := c.index[src]
+		last, base, own = max(last, i), base && src.Table != nil, own && inside
+	}
+	if nested || !own || len(sources) < 2 {
+		return false
+	}
+	if !base {
+		eq, isEquation := c.equation(e)
+		if isEquation {
+			c.equations = append(c.equations, eq)
+			c.connected[last] = true
+		}
+		return isEquation
+	}
+	c.connected[last] = true
+	c.conditions[last] = append(c.conditions[last], e)
+	c.unite(sources)
+	return true
+}
+
+// takeConditions takes the conditions of the joins, and those of comma joins from WHERE. It returns the conditions that
+// remain.
+func (c *innerJoin) takeConditions(where []ast.Expr) []ast.Expr {
+	var filters []ast.Expr
+	for i, it := range c.items {
+		for _, pair := range it.shared {
+			c.connected[i] = true
+			eq := equation{x: pair[0], y: pair[1]}
+			if pair[0].Source.Table != nil && it.src.Table != nil {
+				c.shared[i] = append(c.shared[i], eq)
+				c.unite(map[*sqlast.Source]bool{pair[0].Source: true, it.src: true})
+			} else {
+				c.equations = append(c.equations, eq)
+			}
+		}
+		for _, e := range it.on {
+			if !c.accept(e) {
+				filters = append(filters, e)
+			}
+		}
+	}
+	for _, e := range where {
+		if eq, ok := c.equation(e); ok {
+			x, xOwn := c.index[eq.x.Source]
+			y, yOwn := c.index[eq.y.Source]
+			if xOwn && yOwn && !c.connected[max(x, y)] && c.accept(e) {
+				continue
+			}
+		}
+		filters = append(filters, e)
+	}
+	return filters
+}
+
+// operands makes one operand for each starting table and each nested SELECT.
+func (c *innerJoin) operands() []*operandOfJoin {
+	var list []*operandOfJoin
+	made := map[int]bool{}
+	for i, it := range c.items {
+		g := c.group[i]
+		if made[g] {
+			continue
+		}
+		made[g] = true
+		op := &operandOfJoin{sources: map[*sqlast.Source]bool{}}
+		list = append(list, op)
+		if it.src.Table == nil {
+			c.derived(op, it.src)
+			continue
+		}
+		var members []item
+		for k := i; k < len(c.items); k++ {
+			if c.group[k] == g {
+				members = append(members, c.items[k])
+			}
+		}
+		c.startingTable(op, members)
+	}
+	return list
+}
+
+// startingTable makes the operand of base tables that conditions connect.
+func (c *innerJoin) startingTable(op *operandOfJoin, members []item) {
+	var text strings.Builder
+	p := c.printer(c.core, members)
+	for n, m := range members {
+		if n > 0 {
+			text.WriteString(" JOIN ")
+		}
+		text.WriteString(tableText(members, m.src))
+		var on []string
+		for _, eq := range c.shared[c.index[m.src]] {
+			on = append(on, p.ref(eq.x)+" = "+p.ref(eq.y))
+		}
+		for _, e := range c.conditions[c.index[m.src]] {
+			on = append(on, p.condition(e))
+		}
+		if len(on) > 0 {
+			text.WriteString(" ON " + strings.Join(on, " AND "))
+		}
+	}
+	c.begin(op, c.core, members, text.String())
+	for _, m := range members {
+		for _, eq := range c.shared[c.index[m.src]] {
+			op.never = append(op.never, op.key(eq.x), op.key(eq.y))
+		}
+		for _, e := range c.conditions[c.index[m.src]] {
+			if eq, ok := c.equation(e); ok {
+				op.never = append(op.never, op.key(eq.x), op.key(eq.y))
+			}
+		}
+	}
+}
+
+// joinNext joins an operand by the equations that connect it, and drops these.
+func (c *innerJoin) joinNext(left, right *operandOfJoin) {
+	var pairs [][2]*sqlast.Ref
+	c.equations = slices.DeleteFunc(c.equations, func(eq equation) bool {
+		x, y, ok := eq.between(left.sources, right.sources)
+		if ok {
+			pairs = append(pairs, [2]*sqlast.Ref{x, y})
+		}
+		return ok
+	})
+	kind := joinInner
+	if len(pairs) == 0 {
+		kind = joinCross
+	}
+	c.join(left, right, kind, pairs)
 }
 
 // operandOfJoin is a handle with the keys of the sources that it covers.

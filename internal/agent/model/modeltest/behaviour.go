@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -53,16 +54,25 @@ func inARow(c Chat) bool {
 	return false
 }
 
+// row is a behaviour that a script can play: name, of, format and answer.
+type row struct {
+	name, of, format string
+	answer           func(Chat) Response
+}
+
 // Behaviours lists what the server can play. Each is tested against the client.
-//
-//nolint:funlen // a table: one row a behaviour
 func Behaviours() []Behaviour {
+	var list []Behaviour
+	for _, r := range slices.Concat(refusals(), finalErrors(), requestErrors(), passingErrors(), shapes(), streams()) {
+		list = append(list, Behaviour{Name: r.name, Of: r.of, Format: r.format, Answer: r.answer})
+	}
+	return append(list, hostile()...)
+}
+
+// refusals lists requests that some services refuse.
+func refusals() []row {
 	const o, a, r = FormatOpenAI, FormatAnthropic, FormatResponses
-	rows := []struct {
-		name, of, format string
-		answer           func(Chat) Response
-	}{
-		// Requests that some services refuse.
+	return []row{
 		{"temperature refused", "OpenAI o-series and GPT-5", o, refuse("Unsupported value: 'temperature' does not support "+
 			"0 with this model. Only the default (1) value is supported.", hasField("temperature"))},
 		{"temperature refused while thinking", "Anthropic with thinking", a, refuse("`temperature` may only be set to 1 "+
@@ -100,8 +110,13 @@ func Behaviours() []Behaviour {
 		}},
 		{"refused for another reason", "all", o,
 			always(Fail(400, "invalid_request_error", "messages: something is wrong"))},
+	}
+}
 
-		// Errors that end a run.
+// finalErrors lists errors that end a run.
+func finalErrors() []row {
+	const o, a, r = FormatOpenAI, FormatAnthropic, FormatResponses
+	return []row{
 		{"key is wrong", "OpenAI", o, always(Fail(401, "invalid_api_key", "Incorrect API key provided."))},
 		{"key is wrong, anthropic", "Anthropic", a, always(Fail(401, "authentication_error", "invalid x-api-key"))},
 		{"key may not", "OpenAI", o, always(Fail(403, "permission_denied", "the project has no access to the model"))},
@@ -137,8 +152,13 @@ func Behaviours() []Behaviour {
 		{"no endpoint has tools", "OpenRouter", o,
 			failing(404, `{"error":{"message":"No endpoints found that support tool `+
 				`use","code":404}}`)},
+	}
+}
 
-		// Errors of one request.
+// requestErrors lists errors of one request.
+func requestErrors() []row {
+	const o, a, r = FormatOpenAI, FormatAnthropic, FormatResponses
+	return []row{
 		{"context is full", "OpenAI", o, always(Fail(400, "context_length_exceeded", "maximum context length is 8192"))},
 		{"context is full, vllm", "vLLM", o,
 			failing(400, `{"object":"error","message":"This model's maximum context length is `+
@@ -159,8 +179,13 @@ func Behaviours() []Behaviour {
 		{"reply is filtered, anthropic", "Anthropic", a, body(`{"content":[],"stop_reason":"refusal"}`)},
 		{"reply is filtered, responses", "OpenAI", r, body(`{"status":"incomplete","incomplete_details":{"reason":` +
 			`"content_filter"},"output":[]}`)},
+	}
+}
 
-		// Errors that pass.
+// passingErrors lists errors that pass.
+func passingErrors() []row {
+	const o, a, r = FormatOpenAI, FormatAnthropic, FormatResponses
+	return []row{
 		{"rate limit", "all", o, onceThenSay(RateLimited("2"))},
 		{"rate limit in milliseconds", "OpenAI", o, onceThenSay(Response{Status: 429, Body: `{}`,
 			Header: map[string]string{"Retry-After-Ms": "20"}})},
@@ -182,8 +207,13 @@ func Behaviours() []Behaviour {
 		{"hangs up", "proxies", o, onceThenSay(Response{Hangup: HangupBefore})},
 		{"not JSON", "proxies", o, onceThenSay(Response{Body: `{"choices": [`})},
 		{"empty body", "proxies", o, onceThenSay(Response{Body: " "})},
+	}
+}
 
-		// Shapes of replies.
+// shapes lists shapes of replies.
+func shapes() []row {
+	const o, a, r = FormatOpenAI, FormatAnthropic, FormatResponses
+	return []row{
 		{"function_call", "services of 2023", o, message(`{"role":"assistant","content":null,"function_call":{"name":"f",` +
 			`"arguments":"{\"x\":1}"}}`)},
 		{"calls in a second choice", "some gateways", o, body(`{"choices":[{"finish_reason":"stop","message":{"role":` +
@@ -219,8 +249,13 @@ func Behaviours() []Behaviour {
 		}},
 		{"stop text ignored", "several", o, always(Say("before\nObservation: made up"))},
 		{"no usage", "several", o, always(Response{Text: "said", NoUsage: true})},
+	}
+}
 
-		// Streams.
+// streams lists streams.
+func streams() []row {
+	const o, a, r = FormatOpenAI, FormatAnthropic, FormatResponses
+	return []row{
 		{"streams unasked", "stream-only servers", o,
 			always(Response{Text: "streamed, é", Reasoning: "thought", Stream: true})},
 		{"streams calls", "stream-only servers", o, always(Response{Stream: true, Calls: []Call{{ID: "a", Name: "f",
@@ -239,11 +274,6 @@ func Behaviours() []Behaviour {
 		{"stream breaks off", "proxies", o, onceThenSay(Response{Body: "data: {\"choices\":[{\"index\":0,\"delta\":" +
 			"{\"content\":\"ha\"}}]}\n\n"})},
 	}
-	var list []Behaviour
-	for _, row := range rows {
-		list = append(list, Behaviour{Name: row.name, Of: row.of, Format: row.format, Answer: row.answer})
-	}
-	return append(list, hostile()...)
 }
 
 // onceThenSay answers the first request with a failure, and then with text.
