@@ -88,6 +88,7 @@ var layout = []string{
 	"report/chart",
 	"report",
 	"report/papers",
+	"report/figures",
 	"report/runs",
 	"report/story",
 	"report/brief",
@@ -104,6 +105,7 @@ var layout = []string{
 	"cli/settings",
 	"cli/participants",
 	"cli/decide",
+	"cli/draw",
 	"cli",
 }
 

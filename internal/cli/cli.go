@@ -17,6 +17,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/draw"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -252,6 +253,7 @@ func (a *app) root() *cobra.Command {
 		One: oneArgument, Some: someArguments,
 	}
 	root.AddCommand(host.Commands()...)
+	root.AddCommand((&draw.Host{Host: host}).Commands()...)
 	return root
 }
 

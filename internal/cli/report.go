@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -170,8 +169,8 @@ func (a *app) reportCommand() *cobra.Command {
 				}
 				a.warnUnfinished(run, rows)
 				notes = append(notes, run.Notes()...)
-				list = append(list, report.Run{Name: runName(args, i), Rows: rows})
-				sets = append(sets, run.Set(runName(args, i), rows))
+				list = append(list, report.Run{Name: runs.Name(args, i), Rows: rows})
+				sets = append(sets, run.Set(runs.Name(args, i), rows))
 			}
 			if len(tables) > 0 {
 				return a.printTables(tables, papers.Input{Sets: sets, Options: options}, format)
@@ -244,17 +243,6 @@ func (a *app) printTables(names []string, in papers.Input, format string) error 
 		a.printf("%s", text)
 	}
 	return nil
-}
-
-// runName is a run's file name, or its path if two runs share the name.
-func runName(paths []string, at int) string {
-	name := filepath.Base(paths[at])
-	for i, p := range paths {
-		if i != at && filepath.Base(p) == name {
-			return paths[at]
-		}
-	}
-	return name
 }
 
 func (a *app) gradeCommand() *cobra.Command {

@@ -169,6 +169,11 @@ type HintGain struct {
 	ExtraCost   *float64    `json:"extra_cost_usd"` // mean over instances
 }
 
+// Gained is the gain with its interval.
+func (h *HintGain) Gained() statistics.Estimate {
+	return statistics.Estimate{Value: h.Gain, CI95: h.CI95, Method: h.Method}
+}
+
 // Aspects of volume.
 const (
 	AgainstCalls      = "calls"

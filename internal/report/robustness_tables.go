@@ -221,9 +221,7 @@ func hintTable(title string, list []HintGain) *table.Table {
 		number("without", "base_rate", 1, table.Percent, func(h row) *float64 { return h.BaseRate }),
 		number("with", "rate", 1, table.Percent, func(h row) *float64 { return h.Rate }),
 		number("gain", "gain", 0, table.Points, func(h row) *float64 { return h.Gain }),
-		table.Interval("gain_ci95", 2, table.Points, func(h row) statistics.Estimate {
-			return statistics.Estimate{Value: h.Gain, CI95: h.CI95, Method: h.Method}
-		}),
+		table.Interval("gain_ci95", 2, table.Points, row.Gained),
 		table.Count("won", "won", 3, func(h row) int { return h.Won }),
 		table.Count("lost", "regressions", 0, func(h row) int { return h.Regressions }),
 	}, testColumns(func(h row) *Test { return &h.Test }, always[row](whyNoBase), false), []table.Column[row]{
@@ -285,21 +283,14 @@ func (r *Robustness) tables() []*table.Table {
 		return nil
 	}
 	whole := func(s *Subject) bool { return !strings.HasPrefix(s.Agent, recoverWithout) }
-	of := func(by string) []Faulted {
-		return keep(r.Faults, func(f *Faulted) bool { return f.By == by && whole(&f.Subject) })
-	}
-	unscaled := func(f *Faulted) bool {
-		budget := ArmOf(f.Arm).Budget
-		return budget == 0 || budget == 1
-	}
-	plain := func(f *Faulted) bool { return unscaled(f) && plainArms(f.Arm) == nil }
+	of := r.Listed
 	tables := []*table.Table{
 		faultedTable("Success under faults", of(ByAll)),
 		reactionTable("Outcomes of faults that took effect", of(ByAll)),
-		faultedTable("Success under faults, by hazard", keep(of(ByHazard), unscaled), ByHazard),
-		faultedTable("Success under faults, by workflow", keep(of(ByWorkflow), plain), ByWorkflow),
-		faultedTable("Success under faults, by the backup plan", keep(of(ByBackup), plain), ByBackup),
-		faultedTable("Success under faults, by kind", keep(of(ByKind), plain), ByKind),
+		faultedTable("Success under faults, by hazard", of(ByHazard), ByHazard),
+		faultedTable("Success under faults, by workflow", of(ByWorkflow), ByWorkflow),
+		faultedTable("Success under faults, by the backup plan", of(ByBackup), ByBackup),
+		faultedTable("Success under faults, by kind", of(ByKind), ByKind),
 		harmlessTable("False alarms", keep(r.Harmless, func(h *Harmless) bool { return h.Kind == "" && whole(&h.Subject) })),
 		hopelessTable("Declining hopeless tasks", keep(r.Hopeless, func(h *Hopeless) bool { return whole(&h.Subject) })),
 		hintTable("Effect of hints", r.Hints),
@@ -307,7 +298,7 @@ func (r *Robustness) tables() []*table.Table {
 		tacticTable("Recovery without one tactic", r.Tactics),
 	}
 	first := tables[0]
-	if slices.ContainsFunc(r.Faults, func(f Faulted) bool { return !plain(&f) }) {
+	if slices.ContainsFunc(r.Faults, func(f Faulted) bool { return !f.plain() }) {
 		first.WithNotes("Below, parts are listed for arms with the unscaled budget and, except for hazards, without hints; " +
 			"tbx-1, tbx-3 and tbx-5 have all.")
 	}
@@ -320,6 +311,29 @@ func (r *Robustness) tables() []*table.Table {
 		})
 	}
 	return tables
+}
+
+// unscaled says whether the arm has the unscaled budget, plain whether it has no hints either.
+func (f *Faulted) unscaled() bool {
+	budget := ArmOf(f.Arm).Budget
+	return budget == 0 || budget == 1
+}
+
+func (f *Faulted) plain() bool { return f.unscaled() && plainArms(f.Arm) == nil }
+
+// Listed returns the summaries by an aspect that tables and charts list: of all arms, of those with the unscaled
+// budget, or of those without hints too. The recovery policy without a tactic has a table of its own.
+func (r *Robustness) Listed(by string) []Faulted {
+	return keep(r.Faults, func(f *Faulted) bool {
+		listed := f.plain()
+		switch by {
+		case ByAll:
+			listed = true
+		case ByHazard:
+			listed = f.unscaled()
+		}
+		return f.By == by && listed && !strings.HasPrefix(f.Agent, recoverWithout)
+	})
 }
 
 func keep[T any](list []T, is func(*T) bool) []T {

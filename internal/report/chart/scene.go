@@ -165,7 +165,8 @@ func wrap(text string, width, size float64, bold bool, limit int) []string {
 // pen draws a chart from the top to the bottom of a scene.
 type pen struct {
 	scene
-	y float64 // below what was drawn
+	y       float64 // below what was drawn
+	columns int     // of panels that are side by side
 }
 
 func (p *pen) add(i item) { p.items = append(p.items, i) }
@@ -218,11 +219,11 @@ func (c *Chart) scene(width float64, bare bool) *scene {
 	if c.Empty() {
 		p.paragraph(c.Lacks, roleInk, sizeText, false)
 	}
-	for i, panel := range c.Panels {
+	for i := 0; i < len(c.Panels); {
 		if i > 0 {
 			p.y += 14
 		}
-		panel.draw(p)
+		i += p.beside(c.Panels[i:])
 	}
 	if !bare && !c.Empty() {
 		p.y += 4
@@ -232,4 +233,37 @@ func (c *Chart) scene(width float64, bare bool) *scene {
 	}
 	p.height = math.Ceil(p.y + margin)
 	return &p.scene
+}
+
+// leastBeside is the width that panels need to be drawn side by side.
+const leastBeside = 380
+
+// beside draws panels side by side as far as there is room, and returns how many it drew. Rows take the whole width.
+func (p *pen) beside(panels []Panel) int {
+	n := 0
+	for n < len(panels) && n < int(p.width/leastBeside) {
+		if _, whole := panels[n].(*Rows); whole {
+			break
+		}
+		n++
+	}
+	p.columns = max(p.columns, n) // the last ones are as wide as those above
+	if n == 0 || p.columns < 2 {
+		panels[0].draw(p)
+		return 1
+	}
+	bottom := p.y
+	for i, panel := range panels[:n] {
+		part := &pen{scene: scene{width: p.width / float64(p.columns)}, y: p.y}
+		panel.draw(part)
+		for _, item := range part.items {
+			for k := range item.points {
+				item.points[k].x += float64(i) * part.width
+			}
+			p.add(item)
+		}
+		bottom = max(bottom, part.y)
+	}
+	p.y = bottom
+	return n
 }

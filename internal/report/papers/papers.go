@@ -124,6 +124,9 @@ func entries() []Entry {
 			(*material).scalingTable},
 		{"budgets", "Success by the scale of the budget", "episodes of several budgets (--budgets)",
 			(*material).budgetTable},
+		{"surface", "The reliability surface: trials, other words and failpoints (ReliabilityBench)",
+			"episodes without conditions, reworded (surface, paraphrase) or under faults",
+			func(m *material) *table.Table { return report.SurfaceTable(m.groups, m.options) }},
 	}...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
@@ -143,6 +144,17 @@ func text(store *episode.Store, key string) (value string) {
 
 // Setting returns a setting of the run that is a string, else "".
 func (r *Run) Setting(key string) string { return text(r.Store, key) }
+
+// Name is the name of a run beside others: its file's, or its path if another has the same.
+func Name(paths []string, at int) string {
+	name := filepath.Base(paths[at])
+	for i, p := range paths {
+		if i != at && filepath.Base(p) == name {
+			return paths[at]
+		}
+	}
+	return name
+}
 
 // Labels returns the labels of the run, by key.
 func (r *Run) Labels() map[string]string {

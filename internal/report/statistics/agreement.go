@@ -42,7 +42,7 @@ func PassHatK(counts map[string]Trials, k int) (estimate *float64, instances int
 	for valid := k; len(kinds) > 0; valid++ { // in order, so that the sum does not depend on the map
 		for right := 0; right <= valid; right++ {
 			if n, known := kinds[Trials{valid, right}]; known {
-				sum += float64(n) * allRight(valid, right, k)
+				sum += float64(n) * AllRight(valid, right, k)
 				delete(kinds, Trials{valid, right})
 			}
 		}
@@ -50,9 +50,9 @@ func PassHatK(counts map[string]Trials, k int) (estimate *float64, instances int
 	return Share(sum, instances), instances
 }
 
-// allRight returns C(c,k)/C(n,k): the chance that k of n trials, drawn without replacement, are all among the c right
+// AllRight returns C(c,k)/C(n,k): the chance that k of n trials, drawn without replacement, are all among the c right
 // ones.
-func allRight(n, c, k int) float64 {
+func AllRight(n, c, k int) float64 {
 	p := 1.0
 	for i := range k {
 		if c <= i {

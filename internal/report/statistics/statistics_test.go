@@ -213,7 +213,7 @@ func TestPassHatKAgreesWithEnumeration(t *testing.T) {
 						}
 					}
 				}
-				if got, want := allRight(n, c, k), float64(right)/float64(all); math.Abs(got-want) > 1e-12 {
+				if got, want := AllRight(n, c, k), float64(right)/float64(all); math.Abs(got-want) > 1e-12 {
 					t.Errorf("n=%d c=%d k=%d: %v, want %v", n, c, k, got, want)
 				}
 			}

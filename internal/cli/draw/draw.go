@@ -1,0 +1,237 @@
+// Package draw is the commands that draw what finished runs show: charts, and a report that is one page. It reads
+// arguments and writes files; the packages in report do the work. It must never run an agent.
+package draw
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report/chart"
+	"github.com/seatrial/seatrial/internal/report/figures"
+	"github.com/seatrial/seatrial/internal/report/papers"
+	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Host is what the commands share with all others.
+type Host struct{ *decide.Host }
+
+// Commands returns the commands.
+func (h *Host) Commands() []*cobra.Command { return []*cobra.Command{h.plotCommand()} }
+
+func (h *Host) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(h.Out, format, args...) // a closed stream is no error
+}
+
+// picture says how a chart is written.
+type picture struct {
+	width int
+	scale float64
+	dark  bool
+}
+
+// Bounds of pictures.
+const (
+	minWidth = 240
+	maxWidth = 4000
+	maxScale = 8
+)
+
+func (p *picture) check() error {
+	switch {
+	case p.width < minWidth || p.width > maxWidth:
+		return diag.Usagef("--width is %d, want %d to %d", p.width, minWidth, maxWidth)
+	case !(p.scale > 0 && p.scale <= maxScale):
+		return diag.Usagef("--scale is %v, want more than 0 and at most %d", p.scale, maxScale)
+	}
+	return nil
+}
+
+func (h *Host) plotCommand() *cobra.Command {
+	var suiteDir, name, out string
+	p := picture{}
+	cmd := &cobra.Command{
+		Use:   "plot RUN... --chart NAME --out FILE",
+		Short: "Draw a chart of runs as SVG or PNG",
+		Long: "Draws a chart of one run, or of several. The file's name says the format: .svg or .png. Without --chart,\n" +
+			"it lists the charts and says which of them the runs have data for; --chart all writes every chart that the runs\n" +
+			"have data for into the folder --out.\n\nCharts:\n" + chartHelp(),
+		Args: h.Some("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
+			if err := h.checkOut(name, out); err != nil {
+				return err
+			}
+			source, err := h.source(cmd.Context(), args, suiteDir)
+			if err != nil {
+				return err
+			}
+			switch name {
+			case "":
+				return h.list(source)
+			case everything:
+				return h.drawAll(source, out, p)
+			}
+			c, err := source.Chart(name)
+			if err != nil {
+				return err
+			}
+			if c.Empty() {
+				return diag.Usagef("chart %s: %s", name, c.Lacks)
+			}
+			return h.write(c, out, p)
+		},
+	}
+	settings.SuiteFlag(cmd.Flags(), &suiteDir)
+	cmd.Flags().StringVar(&name, "chart", "", "the chart, or all")
+	cmd.Flags().StringVar(&out, "out", "", "file to write, with the ending .svg or .png; - writes SVG to standard output")
+	cmd.Flags().IntVar(&p.width, "width", 820, "width in pixels for which the chart is laid out")
+	cmd.Flags().Float64Var(&p.scale, "scale", 2, "pixels of a PNG for each pixel of the layout")
+	cmd.Flags().BoolVar(&p.dark, "dark", false, "draw a PNG in dark colours; an SVG is shown in the reader's scheme")
+	return cmd
+}
+
+// everything is the name that means all charts.
+const everything = "all"
+
+func chartHelp() string {
+	var b strings.Builder
+	for _, e := range figures.Charts() {
+		fmt.Fprintf(&b, "  %-14s %s; needs %s\n", e.Name, e.Title, e.Needs)
+	}
+	return b.String()
+}
+
+// checkOut finds mistakes before runs are read.
+func (h *Host) checkOut(name, out string) error {
+	known := []string{everything}
+	for _, e := range figures.Charts() {
+		known = append(known, e.Name)
+	}
+	switch ending := filepath.Ext(out); {
+	case name == "" && out != "":
+		return diag.Usagef("--chart is missing").WithHint("--chart %s", known[1])
+	case name == "":
+		return nil
+	case !slices.Contains(known, name):
+		return diag.Unknown("chart", name, known)
+	case out == "":
+		return diag.Usagef("--out is missing").WithHint("--out %s.svg", name)
+	case name == everything || out == "-":
+		return nil
+	case ending != ".svg" && ending != ".png":
+		return diag.Usagef("%s ends neither in .svg nor in .png", out).WithHint("--out %s.svg", name)
+	}
+	return nil
+}
+
+// source opens runs and counts them.
+func (h *Host) source(ctx context.Context, paths []string, dir string) (*figures.Source, error) {
+	var in papers.Input
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return nil, diag.Usagef("%s is given twice", path).WithHint("name two different runs")
+		}
+		run, rows, err := h.Open(ctx, path, dir)
+		if err != nil {
+			return nil, err
+		}
+		in.Sets = append(in.Sets, run.Set(runs.Name(paths, i), rows))
+		if err := run.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return figures.Of(in)
+}
+
+// list says which charts the runs have data for.
+func (h *Host) list(s *figures.Source) error {
+	type line struct {
+		Name  string `json:"name"`
+		Title string `json:"title"`
+		Drawn bool   `json:"drawn"`
+		Needs string `json:"needs"`
+	}
+	var lines []line
+	for _, e := range figures.Charts() {
+		c, err := s.Chart(e.Name)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line{e.Name, e.Title, !c.Empty(), e.Needs})
+	}
+	if h.JSON() {
+		text, err := task.Marshal(lines)
+		h.printf("%s\n", text)
+		return err
+	}
+	for _, l := range lines {
+		if l.Drawn {
+			h.printf("%-14s  %s\n", l.Name, l.Title)
+		}
+	}
+	for _, l := range lines {
+		if !l.Drawn {
+			h.printf("%-14s  no data: needs %s\n", l.Name, l.Needs)
+		}
+	}
+	return nil
+}
+
+// drawAll writes all charts into a folder, as SVG and PNG.
+func (h *Host) drawAll(s *figures.Source, dir string, p picture) error {
+	drawn, _, err := s.All()
+	if err != nil {
+		return err
+	}
+	if len(drawn) == 0 {
+		return diag.Usagef("the runs have no data for any chart").WithHint("seatrial plot RUN lists what charts need")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return diag.Usagef("%v", err)
+	}
+	for _, c := range drawn {
+		for _, ending := range []string{".svg", ".png"} {
+			if err := h.write(c, filepath.Join(dir, c.Name+ending), p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// write writes a chart to a file, in the format that its name says.
+func (h *Host) write(c *chart.Chart, out string, p picture) error {
+	if out == "-" {
+		h.printf("%s", c.SVG(p.width))
+		return nil
+	}
+	data := []byte(c.SVG(p.width))
+	if filepath.Ext(out) == ".png" {
+		var err error
+		if data, err = c.PNG(p.width, p.scale, p.dark); err != nil {
+			return err
+		}
+	}
+	return h.save(out, data)
+}
+
+// save writes a file and says so.
+func (h *Host) save(out string, data []byte) error {
+	if err := os.WriteFile(out, data, 0o644); err != nil {
+		return diag.Usagef("%v", err)
+	}
+	h.printf("%s: %d kB\n", out, (len(data)+999)/1000)
+	return nil
+}

@@ -1,0 +1,93 @@
+package figures
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/chart"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
+)
+
+var forest = Entry{
+	Name: "forest", Title: "Paired differences", Needs: "two runs, or episodes under faults or other conditions",
+	Description: "Each row is a paired difference of success in percentage points, with its 95 % interval. Rows left of " +
+		"the line at zero are losses.",
+	make: func(s *Source) ([]chart.Panel, []string, error) {
+		panel := &chart.Rows{Axis: differences("difference of success, in percentage points"), Reference: new(float64)}
+		notes := []string{"Right column: the difference, its 95 % interval, and the p value of a sign-flip test, corrected " +
+			"for several kinds (Holm)."}
+		if len(s.Report.Pairs) > 0 {
+			pairDifferences(s, panel)
+			notes = append(notes, "Right of zero: the second side is better than the first.")
+		} else {
+			conditionDifferences(s, panel)
+			notes = append(notes, "Differences are to the clean pairs of the same instances or tasks.")
+		}
+		return some(panel), notes, nil
+	},
+}
+
+// differ adds a row for a difference, below a heading.
+func differ(panel *chart.Rows, heading *string, subject, label string, e statistics.Estimate, p *float64) {
+	point, ok := estimate(e)
+	if !ok {
+		return
+	}
+	if *heading != subject || len(panel.Rows) == 0 {
+		*heading = subject
+		panel.Rows = append(panel.Rows, chart.Row{Label: subject, Heading: true})
+	}
+	row := chart.Row{Label: label, Text: bracketed(table.Points, point)}
+	point.Note = row.Text + " points"
+	if p != nil {
+		text := "p = " + table.PValue(*p)
+		if *p < 0.001 {
+			text = "p " + table.PValue(*p)
+		}
+		row.Text, point.Note = row.Text+"  "+text, point.Note+", "+text
+	}
+	row.Points = []chart.Point{point}
+	panel.Rows = append(panel.Rows, row)
+}
+
+func pairDifferences(s *Source, panel *chart.Rows) {
+	heading := ""
+	for i := range s.Report.Pairs {
+		p := &s.Report.Pairs[i]
+		differ(panel, &heading, p.B.ID().String()+" less "+p.A.ID().String(), cmp.Or(p.Kind, p.Part), p.Paired(),
+			p.Test.Corrected())
+	}
+}
+
+func conditionDifferences(s *Source, panel *chart.Rows) {
+	list := append(faulted(s, report.ByAll), faulted(s, report.ByKind)...)
+	all := cohorts(list)
+	for i := range s.Report.Conditions {
+		if c := s.Report.Conditions[i].ID(); !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	named := names(all)
+	for _, subject := range all {
+		heading := ""
+		for _, f := range list {
+			if f.ID() == subject {
+				differ(panel, &heading, named[subject], aspect(f), f.Paired(), f.Test.Corrected())
+			}
+		}
+		if s.Report.Robustness != nil {
+			for i := range s.Report.Robustness.Harmless {
+				if h := &s.Report.Robustness.Harmless[i]; h.ID() == subject && h.Kind == "" {
+					differ(panel, &heading, named[subject], h.Part, h.Paired(), h.Test.Corrected())
+				}
+			}
+		}
+		for i := range s.Report.Conditions {
+			if c := &s.Report.Conditions[i]; c.ID() == subject {
+				differ(panel, &heading, named[subject], c.Condition, c.Paired(), nil)
+			}
+		}
+	}
+}
