@@ -92,12 +92,14 @@ var layout = []string{
 	"report/runs",
 	"report/story",
 	"report/brief",
+	"report/index",
 	"report/comparison",
 	"report/card",
 	"report/gate",
 	"report/plan",
 	"selftest",
 	"serve/listen",
+	"serve/view",
 	"serve/server",
 	"serve/proxy/record",
 	"serve/proxy/rules",
@@ -106,6 +108,7 @@ var layout = []string{
 	"cli/participants",
 	"cli/decide",
 	"cli/draw",
+	"cli/browse",
 	"cli",
 }
 

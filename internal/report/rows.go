@@ -89,8 +89,8 @@ const (
 // Clusters lists the values of [Options].Cluster.
 func Clusters() []string { return []string{ClusterTask, ClusterSQL, ClusterDatabase} }
 
-// cluster names the observation of a row at a level. A task without SQL is one of its own.
-func (r *Row) cluster(level string) string {
+// ClusterAt names the observation of a row at a level. A task without SQL is one of its own.
+func (r *Row) ClusterAt(level string) string {
 	switch {
 	case level == ClusterDatabase && r.Database != "":
 		return r.Database
@@ -173,7 +173,7 @@ func GroupsOf(run string, rows []Row, o Options, style func(*Row) (string, error
 			return nil, &DuplicateError{Run: run, Episode: r.Grade.Episode}
 		}
 		seen[r.Grade.Episode] = true
-		r.Cluster, r.Block = r.cluster(cmp.Or(o.Cluster, ClusterSQL)), r.cluster(cmp.Or(o.Cluster, ClusterTask))
+		r.Cluster, r.Block = r.ClusterAt(cmp.Or(o.Cluster, ClusterSQL)), r.ClusterAt(cmp.Or(o.Cluster, ClusterTask))
 		sorted[i].Row = r
 		if style != nil {
 			var err error

@@ -172,6 +172,11 @@ func Hazards() []string { return hazards }
 // Kinds lists the kinds of faults, in order.
 func Kinds() []string { return slices.SortedFunc(maps.Keys(faultKinds), compareKinds) }
 
+// SortedKinds returns the kinds that are keys of a map, in the order of [Kinds].
+func SortedKinds[V any](byKind map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(byKind), compareKinds)
+}
+
 func hazardOrder(hazard string) int { return slices.Index(hazards, hazard) }
 
 // compareKinds orders kinds as the catalogue does; combined kinds come last.

@@ -60,13 +60,18 @@ func (s *Store) Ends(ctx context.Context) (map[string]int, error) {
 // Each reads the episodes, valid or not, in their canonical order: by instance, agent, protocol, arm and trial. An
 // episode whose events do not match its digest is a [CorruptError]. An error of visit ends the reading and is returned.
 func (s *Store) Each(ctx context.Context, visit func(*Stored) error) error {
-	return s.each(ctx, `ORDER BY position, agent, protocol, arm, trial`, nil, visit)
+	return s.reading(ctx, func(r *reader) error {
+		if err := r.each(ctx, `ORDER BY position, agent, protocol, arm, trial`, nil, visit); err != nil {
+			return err
+		}
+		return r.checkSeal(ctx)
+	})
 }
 
 // Episode reads one episode, valid or not, once it is on disk. An unknown id is an error.
 func (s *Store) Episode(ctx context.Context, id string) (*Stored, error) {
 	var found *Stored
-	err := s.each(ctx, `WHERE id = ?`, []any{id}, func(e *Stored) error {
+	err := s.Some(ctx, []string{id}, func(e *Stored) error {
 		found = e
 		return nil
 	})
@@ -76,63 +81,117 @@ func (s *Store) Episode(ctx context.Context, id string) (*Stored, error) {
 	return found, err
 }
 
-// each reads the episodes that a clause selects, in its order.
-func (s *Store) each(ctx context.Context, clause string, arguments []any, visit func(*Stored) error) error {
-	tx, err := s.read.BeginTx(ctx, nil) // one consistent state while others write
-	if err != nil {
-		return wrapRead(s, err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	events, err := tx.PrepareContext(ctx, `SELECT json FROM events WHERE episode = ? ORDER BY seq`)
-	if err != nil {
-		return wrapRead(s, err)
-	}
-	defer func() { _ = events.Close() }()
-	turns, err := tx.PrepareContext(ctx, `SELECT elapsed_ms FROM turns WHERE episode = ? ORDER BY turn`)
-	if err != nil {
-		return wrapRead(s, err)
-	}
-	defer func() { _ = turns.Close() }()
-	digests, err := prepareRowDigests(ctx, tx)
-	defer digests.close()
-	if err != nil {
-		return wrapRead(s, err)
-	}
-	var found seal
-	rows, err := tx.QueryContext(ctx, `
-		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json
-		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
+// Some reads the episodes of the given ids that exist, valid or not, in the order of the ids. An error of visit ends
+// the reading and is returned.
+func (s *Store) Some(ctx context.Context, ids []string, visit func(*Stored) error) error {
+	return s.reading(ctx, func(r *reader) error {
+		for _, id := range ids {
+			if err := r.each(ctx, `WHERE id = ?`, []any{id}, visit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// State says what a run contains: the number of its episodes, and a digest of their rows that changes with them.
+func (s *Store) State(ctx context.Context) (episodes int, digest string, err error) {
+	err = s.reading(ctx, func(r *reader) error {
+		found, err := loadSeal(ctx, r.tx)
+		episodes, digest = found.episodes, found.text()
+		return err
+	})
+	return episodes, digest, err
+}
+
+// Digests visits the id and the digest of each episode, valid or not, by id.
+func (s *Store) Digests(ctx context.Context, visit func(id, digest string) error) error {
+	rows, err := s.read.QueryContext(ctx, `SELECT id, digest FROM episodes ORDER BY id`)
 	if err != nil {
 		return wrapRead(s, err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		e, err := s.readEpisode(ctx, rows, events, turns)
+		var id, digest string
+		if err := rows.Scan(&id, &digest); err != nil {
+			return wrapRead(s, err)
+		}
+		if err := visit(id, digest); err != nil {
+			return err
+		}
+	}
+	return wrapRead(s, rows.Err())
+}
+
+// reader reads episodes in one consistent state of the run while others write.
+type reader struct {
+	*Store
+	tx            *sql.Tx
+	events, turns *sql.Stmt
+	digests       rowDigests
+	found         seal // of the episodes read
+}
+
+// reading opens a reader for the time of a function.
+func (s *Store) reading(ctx context.Context, do func(*reader) error) error {
+	tx, err := s.read.BeginTx(ctx, nil)
+	if err != nil {
+		return wrapRead(s, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	r := &reader{Store: s, tx: tx}
+	if r.events, err = tx.PrepareContext(ctx, `SELECT json FROM events WHERE episode = ? ORDER BY seq`); err != nil {
+		return wrapRead(s, err)
+	}
+	defer func() { _ = r.events.Close() }()
+	r.turns, err = tx.PrepareContext(ctx, `SELECT elapsed_ms FROM turns WHERE episode = ? ORDER BY turn`)
+	if err != nil {
+		return wrapRead(s, err)
+	}
+	defer func() { _ = r.turns.Close() }()
+	r.digests, err = prepareRowDigests(ctx, tx)
+	defer r.digests.close()
+	if err != nil {
+		return wrapRead(s, err)
+	}
+	return do(r)
+}
+
+// each reads the episodes that a clause selects, in its order.
+func (r *reader) each(ctx context.Context, clause string, arguments []any, visit func(*Stored) error) error {
+	rows, err := r.tx.QueryContext(ctx, `
+		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json
+		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
+	if err != nil {
+		return wrapRead(r.Store, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		e, err := r.readEpisode(ctx, rows, r.events, r.turns)
 		if err != nil {
 			return err
 		}
-		row, err := digests.of(ctx, e.Transcript.Header.ID)
+		row, err := r.digests.of(ctx, e.Transcript.Header.ID)
 		if err != nil {
-			return wrapRead(s, err)
+			return wrapRead(r.Store, err)
 		}
-		found.mix(row, 1)
+		r.found.mix(row, 1)
 		if err := visit(e); err != nil {
 			return err
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return wrapRead(s, err)
-	}
-	if len(arguments) > 0 {
-		return nil // not the whole run
-	}
-	sealed, err := loadSeal(ctx, tx)
+	return wrapRead(r.Store, rows.Err())
+}
+
+// checkSeal checks that the whole run was read.
+func (r *reader) checkSeal(ctx context.Context) error {
+	sealed, err := loadSeal(ctx, r.tx)
 	if err != nil {
-		return wrapRead(s, err)
+		return wrapRead(r.Store, err)
 	}
-	if found != sealed {
-		return &CorruptError{Path: s.path, Message: fmt.Sprintf("%d episodes do not match the seal of %d: rows were "+
-			"changed, lost or added", found.episodes, sealed.episodes)}
+	if r.found != sealed {
+		return &CorruptError{Path: r.path, Message: fmt.Sprintf("%d episodes do not match the seal of %d: rows were "+
+			"changed, lost or added", r.found.episodes, sealed.episodes)}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (f *Filter) Empty() bool {
 func Select(rows []report.Row, f Filter) ([]*report.Row, error) {
 	known := map[string]bool{}
 	for i := range rows {
-		for _, name := range conditionsOf(&rows[i]) {
+		for _, name := range ConditionsOf(&rows[i]) {
 			known[name] = true
 		}
 	}
@@ -77,13 +77,13 @@ func (f *Filter) selects(r *report.Row) bool {
 	case f.Tasks != nil && !slices.Contains(f.Tasks, g.Task) && !slices.Contains(f.Tasks, g.Instance):
 		return false
 	}
-	return f.Faults == nil || slices.ContainsFunc(conditionsOf(r), func(name string) bool {
+	return f.Faults == nil || slices.ContainsFunc(ConditionsOf(r), func(name string) bool {
 		return slices.Contains(f.Faults, name)
 	})
 }
 
-// conditionsOf lists the names by which a filter finds the conditions of a row: exec.timeout and exec.
-func conditionsOf(r *report.Row) []string {
+// ConditionsOf lists the names by which a filter finds the conditions of a row: exec.timeout and exec.
+func ConditionsOf(r *report.Row) []string {
 	var names []string
 	for text := range strings.SplitSeq(r.Condition, "+") {
 		name, _, _ := strings.Cut(text, ":")

@@ -187,7 +187,12 @@ func (r *Run) Notes() []string {
 
 // Each reads the episodes in their canonical order and grades them.
 func (r *Run) Each(ctx context.Context, visit func(grade.Grade, *suite.Instance, *episode.Stored) error) error {
-	return r.Store.Each(ctx, func(e *episode.Stored) error {
+	return r.Store.Each(ctx, r.graded(visit))
+}
+
+// graded returns a function that grades a stored episode and visits it.
+func (r *Run) graded(visit func(grade.Grade, *suite.Instance, *episode.Stored) error) func(*episode.Stored) error {
+	return func(e *episode.Stored) error {
 		h := e.Transcript.Header
 		in := r.instances[h.Instance]
 		if in == nil {
@@ -198,7 +203,7 @@ func (r *Run) Each(ctx context.Context, visit func(grade.Grade, *suite.Instance,
 			return err
 		}
 		return visit(g, in, e)
-	})
+	}
 }
 
 // Grade grades an episode of an instance. Grades depend on the task and the transcript alone, so an error means that
@@ -240,13 +245,22 @@ func (r *Run) StoreGrades(ctx context.Context) error {
 
 // Rows grades the run and returns a row for each episode, in canonical order.
 func (r *Run) Rows(ctx context.Context) ([]report.Row, error) {
+	var rows []report.Row
+	err := r.EachRow(ctx, nil, func(row report.Row, _ *episode.Stored) error {
+		rows = append(rows, row)
+		return nil
+	})
+	return rows, err
+}
+
+// EachRow grades the episodes of the given ids, or all in canonical order if ids is nil, and visits a row for each.
+func (r *Run) EachRow(ctx context.Context, ids []string, visit func(report.Row, *episode.Stored) error) error {
 	opinions, err := opinionsOf(ctx, r.Store)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	shown := make(map[string]report.Row, len(r.instances)) // by instance: what its episodes share
-	var rows []report.Row
-	err = r.Each(ctx, func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
+	each := r.graded(func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
 		row, known := shown[in.ID]
 		if !known {
 			row = report.RowOf(grade.Grade{}, r.tasks[in.Task], in, r.certificates[in.ID])
@@ -260,10 +274,12 @@ func (r *Run) Rows(ctx context.Context) ([]report.Row, error) {
 				return err
 			}
 		}
-		rows = append(rows, row)
-		return nil
+		return visit(row, e)
 	})
-	return rows, err
+	if ids != nil {
+		return r.Store.Some(ctx, ids, each)
+	}
+	return r.Store.Each(ctx, each)
 }
 
 // Set returns the rows of the run with what tables of papers need.
