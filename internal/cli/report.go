@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -16,28 +15,13 @@ import (
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
-	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/spf13/cobra"
 )
 
 // warnUnfinished says on standard error how many episodes of a run are missing, where its settings say so.
 func (a *app) warnUnfinished(r *runs.Run, rows []report.Row) {
-	o, err := settings.Restore(r.Store.Meta().Settings)
-	if err != nil || len(o.Agents)+len(o.Models) == 0 {
-		return
-	}
-	instances, err := o.Instances(r.Suite)
-	arms, armsErr := o.Arms()
-	if err != nil || armsErr != nil {
-		return
-	}
-	left := map[string]bool{}
-	for _, l := range proof.ReadLeftOut(o.LeftOut) {
-		left[l.Instance] = true
-	}
-	instances = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return left[in.ID] })
-	planned := len(instances) * o.Trials * len(arms) * (len(o.Agents) + len(o.Models)*len(o.Protocols))
+	planned := settings.Planned(r)
 	done := 0
 	for i := range rows {
 		if arm, err := transcript.ParseArm(rows[i].Grade.Arm); err == nil && !arm.Informed &&

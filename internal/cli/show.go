@@ -50,7 +50,7 @@ func (a *app) showCommand() *cobra.Command {
 			return someArguments("RUN")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			source, closeSource, err := openSource(cmd.Context(), args[0], suiteDir)
+			source, closeSource, err := story.Open(cmd.Context(), args[0], suiteDir)
 			if err != nil {
 				return err
 			}
@@ -110,22 +110,6 @@ func (a *app) showEpisode(ctx context.Context, source story.Source, c *story.Cas
 	return nil
 }
 
-// openSource opens a run with its suite, or a bundle.
-func openSource(ctx context.Context, path, suiteDir string) (story.Source, func() error, error) {
-	bundle, err := story.OpenBundle(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if bundle != nil {
-		return bundle, func() error { return nil }, nil
-	}
-	run, err := runs.Open(ctx, path, suiteDir)
-	if err != nil {
-		return nil, nil, err
-	}
-	return story.Of(run), run.Close, nil
-}
-
 // exportBundle writes episodes of a run to a file.
 func (a *app) exportBundle(ctx context.Context, path, suiteDir, out string, filter runs.Filter) (err error) {
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
@@ -183,7 +167,7 @@ func (a *app) replayCommand() *cobra.Command {
 			"selected episodes.",
 		Args: someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			source, closeSource, err := openSource(cmd.Context(), args[0], suiteDir)
+			source, closeSource, err := story.Open(cmd.Context(), args[0], suiteDir)
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ func (h *Host) compareCommand() *cobra.Command {
 			"labels (run --label version=2), or by their files. Runs of different suites are paired by task.",
 		Args: h.Some("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := h.comparisons(cmd.Context(), args, suiteDir, baseline)
+			list, err := h.Comparisons(cmd.Context(), args, suiteDir, baseline)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,8 @@ func (h *Host) compareCommand() *cobra.Command {
 	return cmd
 }
 
-func (h *Host) comparisons(
+// Comparisons compares runs with a baseline: the run or agent of that name, or the first.
+func (h *Host) Comparisons(
 	ctx context.Context, paths []string, dir, baseline string,
 ) (list []*comparison.Comparison, err error) {
 	var opened []*runs.Run

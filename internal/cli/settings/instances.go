@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
@@ -153,4 +155,24 @@ func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instan
 			WithHint("build with --condition drop-detail, --condition replace-tool or --fault distractors-only, or from bfcl:")
 	}
 	return slices.DeleteFunc(slices.Clone(s.Instances), func(in *suite.Instance) bool { return !keep[in] }), nil
+}
+
+// Planned is the number of episodes that a run has when it is finished, informed retries apart; 0 if its settings do
+// not say it.
+func Planned(r *runs.Run) int {
+	o, err := Restore(r.Store.Meta().Settings)
+	if err != nil || len(o.Agents)+len(o.Models) == 0 {
+		return 0
+	}
+	instances, err := o.Instances(r.Suite)
+	arms, armsErr := o.Arms()
+	if err != nil || armsErr != nil {
+		return 0
+	}
+	left := map[string]bool{}
+	for _, l := range proof.ReadLeftOut(o.LeftOut) {
+		left[l.Instance] = true
+	}
+	instances = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return left[in.ID] })
+	return len(instances) * o.Trials * len(arms) * (len(o.Agents) + len(o.Models)*len(o.Protocols))
 }

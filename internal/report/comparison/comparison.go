@@ -168,6 +168,9 @@ func Of(a, b *Side, o report.Options) *Comparison {
 	return c
 }
 
+// Runs are the places of the two sides' runs in the list of runs.
+func (c *Comparison) Runs() (a, b int) { return c.a.Run, c.b.Run }
+
 // changes compares what both sides did.
 func changes(part string, a, b []*report.Row, o report.Options) []Change {
 	var list []Change

@@ -33,6 +33,9 @@ func (c *Comparison) Markdown() string {
 		"\n```text\n" + strings.ReplaceAll(c.flipText(0), "```", "'''") + "```\n"
 }
 
+// Tables are the tables of the comparison: success, then behaviour.
+func (c *Comparison) Tables() []*table.Table { return []*table.Table{c.pairTable(), c.changeTable()} }
+
 func (c *Comparison) pairTable() *table.Table {
 	rows, left := c.shownPairs()
 	const why = "no task has a valid episode on both sides"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -76,6 +77,30 @@ type Bundle struct {
 	path  string
 	cases []*Case
 	chief int // the first cases; the others are their clean episodes
+}
+
+// Open opens a run with the suite in a folder, or with the one that the run names if dir is "", or a bundle.
+func Open(ctx context.Context, path, dir string) (Source, func() error, error) {
+	bundle, err := OpenBundle(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if bundle != nil {
+		return bundle, func() error { return nil }, nil
+	}
+	run, err := runs.Open(ctx, path, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return Of(run), run.Close, nil
+}
+
+// RunOf returns the run of a source; nil for a bundle.
+func RunOf(s Source) *runs.Run {
+	if s, ok := s.(source); ok {
+		return s.Run
+	}
+	return nil
 }
 
 // OpenBundle reads a bundle; nil if the file is not one.

@@ -3,6 +3,7 @@ package story
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
@@ -36,6 +37,19 @@ func Beside(ctx context.Context, s Source, c *Case) (*Pair, error) {
 	unfault(p.turns, p.clean)
 	p.Divergence = Diverge(p.turns, p.clean)
 	return p, nil
+}
+
+// Aligned returns the turns of the episode beside those of the clean one, and the place in the list at which they
+// diverge; -1 if they do not.
+func (p *Pair) Aligned() (list []Aligned, divergence int) {
+	if p.Twin == nil {
+		for i := range p.turns {
+			list = append(list, Aligned{Turn: &p.turns[i]})
+		}
+		return list, -1
+	}
+	list = Align(p.turns, p.clean)
+	return list, slices.IndexFunc(list, func(a Aligned) bool { return diverges(p.Divergence, a) })
 }
 
 // Verdict writes the grade in a few words: right; failed: wrong values, not noticed.
@@ -131,8 +145,8 @@ func counted(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// conditionWords explains the conditions of an episode, a sentence each.
-func conditionWords(c *Case) []string {
+// ConditionWords explains the conditions of an episode, a sentence each.
+func (c *Case) ConditionWords() []string {
 	summaries := map[string]string{}
 	for _, info := range condition.Catalogue() {
 		summaries[info.Name] = info.Summary

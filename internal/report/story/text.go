@@ -81,7 +81,7 @@ func (w *page) head(p *Pair) {
 		w.clipped("hint", c.Shown.Hint, 8)
 	}
 	w.tools(c)
-	for _, text := range conditionWords(c) {
+	for _, text := range c.ConditionWords() {
 		w.labelled("condition", text)
 	}
 }
@@ -109,14 +109,17 @@ func (w *page) tools(c *Case) {
 }
 
 // marker is the line that marks the first divergence.
-func marker(d *Divergence) string {
+func marker(d *Divergence) string { return "▶ first divergence: " + d.Words() }
+
+// Words says what differs first.
+func (d *Divergence) Words() string {
 	switch d.What {
 	case DivergedResult:
-		return "▶ first divergence: the same call returned something else"
+		return "the same call returned something else"
 	case DivergedAct:
-		return "▶ first divergence: the agent did something else"
+		return "the agent did something else"
 	}
-	return "▶ first divergence: one episode ended, the other continued"
+	return "one episode ended, the other continued"
 }
 
 // diverges reports whether an aligned pair is where the episodes diverge.
@@ -132,12 +135,11 @@ func (w *page) stacked(p *Pair) {
 		}
 		return
 	}
-	marked := false
-	for _, a := range Align(p.turns, p.clean) {
-		if !marked && diverges(p.Divergence, a) {
+	list, divergence := p.Aligned()
+	for i, a := range list {
+		if i == divergence {
 			w.line("")
 			w.line(marker(p.Divergence))
-			marked = true
 		}
 		switch {
 		case a.Turn == nil:
@@ -158,11 +160,10 @@ func (w *page) sideBySide(p *Pair) {
 	half := (w.width - 3) / 2
 	w.line("")
 	w.line(padded("CLEAN EPISODE "+p.Twin.ID, half) + " │ " + "THIS EPISODE")
-	marked := false
-	for _, a := range Align(p.turns, p.clean) {
-		if !marked && diverges(p.Divergence, a) {
+	list, divergence := p.Aligned()
+	for i, a := range list {
+		if i == divergence {
 			w.line(marker(p.Divergence))
-			marked = true
 		}
 		left, right := &page{width: half, full: w.full}, &page{width: half, full: w.full}
 		if a.Other != nil {
