@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/cli/browse"
 	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/draw"
 	"github.com/seatrial/seatrial/internal/cli/settings"
@@ -254,6 +255,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.AddCommand(host.Commands()...)
 	root.AddCommand((&draw.Host{Host: host}).Commands()...)
+	root.AddCommand((&browse.Host{Host: host}).Command())
 	return root
 }
 

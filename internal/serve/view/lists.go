@@ -1,0 +1,322 @@
+package view
+
+import (
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/chart"
+	"github.com/seatrial/seatrial/internal/report/index"
+	"github.com/seatrial/seatrial/internal/report/story"
+)
+
+// overviewView is the first page of a run.
+type overviewView struct {
+	Summaries []index.Summary
+	Charts    []template.HTML
+	Place     int
+	Notes     []string
+	Labels    map[string]string
+	Suite     string
+}
+
+func (s *Server) start(q *request) (*pageData, error) {
+	q.run = s.Runs[0]
+	return s.overview(q)
+}
+
+func (s *Server) overview(q *request) (*pageData, error) {
+	body := overviewView{Summaries: q.run.summarized(), Place: q.place}
+	for _, c := range chartsOf(body.Summaries) {
+		body.Charts = append(body.Charts, template.HTML(c.Figure())) //nolint:gosec // the chart escapes its texts
+	}
+	if run := q.run.Open; run != nil {
+		body.Notes, body.Labels, body.Suite = run.Notes(), run.Labels(), run.Store.Meta().Suite
+	}
+	return &pageData{Title: "Overview", Name: "overview", Section: "overview", Live: true, Body: body}, nil
+}
+
+// summarized returns the summaries of the index, which it computes once for each version.
+func (r *Run) summarized() []index.Summary {
+	version := r.Index.Version()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.summaries == nil || r.summed != version {
+		list := r.Index.Summaries()
+		r.summed, r.summaries = version, &list
+	}
+	return *r.summaries
+}
+
+// chartsOf draws the success of agents by the kinds of faults.
+func chartsOf(list []index.Summary) []*chart.Chart {
+	c := &chart.Chart{
+		Name: "success", Title: "Success by kind of fault",
+		Description: "For each agent the share of right answers without a fault and under each kind of fault, with 95 % " +
+			"intervals.",
+		Lacks: "No episode is under a fault, so there is no success by kind of fault to draw.",
+	}
+	panel := &chart.Rows{Axis: chart.Shares("right answers")}
+	faulted := false
+	for i := range list {
+		s := &list[i]
+		point := func(label string, r *index.Rate) {
+			if r.Value != nil {
+				panel.Rows = append(panel.Rows, chart.Row{Label: label, Text: count(r.Right) + "/" + count(r.Of),
+					Points: []chart.Point{{Value: *r.Value, Interval: r.CI95}}})
+			}
+		}
+		panel.Rows = append(panel.Rows, chart.Row{Label: s.Agent, Heading: true})
+		point("clean", &s.Clean)
+		for k := range s.Kinds {
+			faulted = true
+			point(s.Kinds[k].Kind, &s.Kinds[k].Rate)
+		}
+	}
+	if faulted {
+		c.Panels = append(c.Panels, panel)
+	}
+	return []*chart.Chart{c}
+}
+
+// pageSize is how many episodes a page of the list has.
+const pageSize = 50
+
+// listView is a page of episodes.
+type listView struct {
+	Filter             index.Filter
+	Choices            index.Choices
+	Sets               []string // of outcomes
+	Parts              []string
+	Items              []index.Item
+	Total, First, Last int // First and Last count from 1
+	Previous, Next     string
+	Query              string // of the filter, with a question mark; "" for none
+	Place              int
+}
+
+// filterOf reads a filter from the query of an address.
+func filterOf(q url.Values) index.Filter {
+	return index.Filter{
+		Agent: q.Get("agent"), Condition: q.Get("condition"), Part: q.Get("part"), Outcome: q.Get("outcome"),
+		Cause: q.Get("cause"), Text: strings.TrimSpace(clean(q.Get("text"))), Worst: q.Get("worst") != "",
+	}
+}
+
+// queryOf writes a filter as the query of an address.
+func queryOf(f *index.Filter) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"agent": f.Agent, "condition": f.Condition, "part": f.Part, "outcome": f.Outcome, "cause": f.Cause, "text": f.Text,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.Worst {
+		q.Set("worst", "1")
+	}
+	return q
+}
+
+// suffix writes a query with its question mark.
+func suffix(q url.Values) string {
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
+}
+
+func (s *Server) episodes(q *request) (*pageData, error) {
+	f := filterOf(q.URL.Query())
+	first, err := strconv.Atoi(q.URL.Query().Get("from"))
+	if err != nil || first < 1 {
+		first = 1
+	}
+	items, total, err := q.run.Index.Page(q.Context(), f, first-1, pageSize)
+	if err != nil {
+		return nil, err
+	}
+	query := queryOf(&f)
+	body := listView{
+		Filter: f, Choices: q.run.Index.Choices(), Parts: []string{index.PartClean, index.PartFault, index.PartOther},
+		Sets:  []string{index.AnyFailed, index.AnyLanded, index.AnyRecovered, index.AnyNotNoticed},
+		Items: items, Total: total, First: first, Last: first + len(items) - 1, Query: suffix(query), Place: q.place,
+	}
+	if first > 1 {
+		query.Set("from", strconv.Itoa(max(1, first-pageSize)))
+		body.Previous = suffix(query)
+	}
+	if body.Last < total {
+		query.Set("from", strconv.Itoa(first+pageSize))
+		body.Next = suffix(query)
+	}
+	return &pageData{Title: "Episodes", Name: "episodes", Section: "episodes", Live: true, Body: body}, nil
+}
+
+// episodeView is an episode beside the clean one.
+type episodeView struct {
+	*story.Pair
+	Agent    string // with its protocol and arm
+	Turns    []turnPair
+	Fault    string // what the first divergence is, in words
+	Verdict  string
+	Twin     string // verdict of the clean episode
+	Previous string // addresses of the neighbours in the list; "" for none
+	Next     string
+	List     string // address of the list
+	Number   int    // in the list, from 1; 0 if it is not in it
+	Total    int
+	Place    int
+	Bundle   bool
+	Rows     []diffRow
+}
+
+// turnPair is a turn beside that of the clean episode. Either may be nil.
+type turnPair struct {
+	Turn, Clean *story.Turn
+	Diverges    bool
+}
+
+// diffRow is a row of the answer beside the expected rows.
+type diffRow struct {
+	Sign, Meaning, Row string
+}
+
+// idPattern is what ids of episodes look like.
+var idPattern = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
+
+func (s *Server) episode(q *request) (*pageData, error) {
+	id := q.PathValue("episode")
+	if !idPattern.MatchString(id) {
+		return nil, errNotFound
+	}
+	c, err := story.Find(q.Context(), q.run.Episodes, id)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := story.Beside(q.Context(), q.run.Episodes, c)
+	if err != nil {
+		return nil, err
+	}
+	body := &episodeView{Pair: pair, Verdict: story.Verdict(&c.Grade), Place: q.place,
+		Agent: index.NameOf(report.Subject{Agent: c.Agent, Protocol: c.Protocol, Arm: c.Arm}), Bundle: q.run.Open == nil}
+	if pair.Twin != nil {
+		body.Twin = story.Verdict(&pair.Twin.Grade)
+	}
+	turns, divergence := pair.Aligned()
+	for i, a := range turns {
+		body.Turns = append(body.Turns, turnPair{a.Turn, a.Other, i == divergence})
+	}
+	if pair.Divergence != nil {
+		body.Fault = pair.Divergence.Words()
+	}
+	body.Rows = diffOf(pair.Answer, c.Grade.Success)
+	if err := s.neighbours(q, c.ID, body); err != nil {
+		return nil, err
+	}
+	title := "Episode " + c.ID + ": " + body.Verdict
+	return &pageData{Title: title, Name: "episode", Section: "episodes", Body: body}, nil
+}
+
+// maxDiff bounds the rows of an answer's diff on a page.
+const maxDiff = 200
+
+// diffOf lists the rows that only one side has.
+func diffOf(a *story.Comparison, success bool) []diffRow {
+	var rows []diffRow
+	if success {
+		return nil
+	}
+	for _, part := range []struct {
+		sign, meaning string
+		rows          []string
+	}{{"−", "expected, not answered", a.Missing}, {"+", "answered, not expected", a.Extra}} {
+		for i, row := range part.rows {
+			if i == maxDiff {
+				rows = append(rows, diffRow{part.sign, part.meaning, count(len(part.rows)-i) + " more rows"})
+				break
+			}
+			rows = append(rows, diffRow{part.sign, part.meaning, row})
+		}
+	}
+	return rows
+}
+
+// neighbours finds the episodes before and after one in the list from which it was opened.
+func (s *Server) neighbours(q *request, id string, body *episodeView) error {
+	f := filterOf(q.URL.Query())
+	query := queryOf(&f)
+	at, err := q.run.Index.Place(q.Context(), f, id)
+	if err != nil {
+		return err
+	}
+	base := "/runs/" + strconv.Itoa(q.place) + "/episodes"
+	body.List = base + suffix(query) + "#e" + id
+	if at < 0 {
+		return nil
+	}
+	items, total, err := q.run.Index.Page(q.Context(), f, max(0, at-1), 3)
+	if err != nil {
+		return err
+	}
+	body.Number, body.Total = at+1, total
+	for i, item := range items {
+		place := max(0, at-1) + i
+		address := base + "/" + item.Episode + suffix(query)
+		switch place {
+		case at - 1:
+			body.Previous = address
+		case at + 1:
+			body.Next = address
+		}
+	}
+	if first := at - at%pageSize + 1; first > 1 {
+		query.Set("from", strconv.Itoa(first))
+		body.List = base + suffix(query) + "#e" + id
+	}
+	return nil
+}
+
+// raw sends an episode as JSON, whole.
+func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
+	q := &request{Request: r}
+	var text []byte
+	_, err := s.fill(q, func(q *request) (*pageData, error) {
+		c, err := story.Find(q.Context(), q.run.Episodes, q.PathValue("episode"))
+		if err != nil {
+			return nil, err
+		}
+		pair, err := story.Beside(q.Context(), q.run.Episodes, c)
+		if err != nil {
+			return nil, err
+		}
+		text, err = json.Marshal(pair)
+		return &pageData{}, err
+	})
+	if err != nil {
+		s.refuse(w, http.StatusNotFound, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = w.Write(text) // the client may be gone
+}
+
+func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
+	list := make([]state, len(s.Runs))
+	for i, r := range s.Runs {
+		list[i] = r.now()
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		s.refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the client may be gone
+}

@@ -1,0 +1,209 @@
+package view
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report/chart"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
+)
+
+//go:embed page
+var files embed.FS
+
+func read(name string) []byte {
+	data, err := files.ReadFile("page/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return data
+}
+
+func styleSheet() []byte { return append(read("style.css"), chart.FigureCSS()...) }
+
+func script() []byte { return read("view.js") }
+
+func asset(kind string, data []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(data) // the client may be gone
+	}
+}
+
+// request is a request for a page.
+type request struct {
+	*http.Request
+	run   *Run // nil on pages that are of no single run
+	place int  // of the run in the list
+}
+
+// pageData is what the frame of every page shows.
+type pageData struct {
+	Title   string
+	Name    string // of the template
+	Section string // of the navigation
+	Live    bool   // the page follows its run
+	Body    any
+
+	Runs     []*Run
+	Run      *Run // nil on pages that are of no single run
+	Place    int  // of the run in the list
+	State    state
+	Problem  string
+	Location string // path and query of the page
+}
+
+// page serves a page. An error that a person can mend is shown with its status.
+func (s *Server) page(build func(*request) (*pageData, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := &request{Request: r}
+		p, err := s.fill(q, build)
+		status := http.StatusOK
+		if err != nil {
+			status = http.StatusInternalServerError
+			var wrong *diag.Error
+			text := err.Error()
+			if errors.Is(err, errNotFound) || errors.As(err, &wrong) {
+				status = http.StatusNotFound
+			}
+			if wrong != nil && wrong.Hint != "" {
+				text += ": " + wrong.Hint
+			}
+			p = &pageData{Title: "Not shown", Name: "problem", Body: text, Run: q.run, Place: q.place}
+		}
+		p.Runs, p.Location = s.Runs, r.URL.RequestURI()
+		if p.Run != nil {
+			p.State = p.Run.now()
+			p.Run.mu.Lock()
+			if p.Run.problem != nil {
+				p.Problem = p.Run.problem.Error()
+			}
+			p.Run.mu.Unlock()
+		}
+		var b bytes.Buffer
+		if err := templates.ExecuteTemplate(&b, "frame.html", p); err != nil {
+			s.refuse(w, http.StatusInternalServerError, err.Error())
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = w.Write(b.Bytes()) // the client may be gone
+	}
+}
+
+// fill finds the run of a request and builds its page.
+func (s *Server) fill(q *request, build func(*request) (*pageData, error)) (p *pageData, err error) {
+	defer diag.Guard(&err, "page")
+	if name := q.PathValue("run"); name != "" {
+		at, err := strconv.Atoi(name)
+		if err != nil || at < 0 || at >= len(s.Runs) {
+			return nil, errNotFound
+		}
+		q.run, q.place = s.Runs[at], at
+	}
+	if p, err = build(q); err != nil {
+		return nil, err
+	}
+	if p.Run == nil {
+		p.Run, p.Place = q.run, q.place
+	}
+	return p, nil
+}
+
+// clean makes a text from outside printable: characters that control a terminal or the direction of text are written as
+// escapes.
+func clean(text string) string { return diag.Printable(strings.ToValidUTF8(text, "\uFFFD")) }
+
+// Bounds of texts on a page, in characters.
+const (
+	foldAt  = 700    // longer texts are folded
+	foldMax = 60_000 // of a folded text, no more is shown; the episode's JSON has all
+)
+
+// folded is a text of any length on a page.
+type folded struct {
+	Head  string // what is always shown
+	Whole string // the folded text; "" if Head is all
+	Size  int    // characters
+	Cut   bool   // even the folded text is not all
+}
+
+func fold(text string) folded {
+	size := len(text)
+	cutOff := size > foldMax
+	if cutOff {
+		text = strings.ToValidUTF8(text[:foldMax], "")
+	}
+	text = clean(text)
+	if runes := []rune(text); len(runes) > foldAt {
+		return folded{string(runes[:foldAt/2]), text, size, cutOff}
+	}
+	return folded{Head: text, Size: size}
+}
+
+// templates are the pages. Every text is escaped by its context.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"clean": clean,
+	"fold":  fold,
+	"json": func(v any) string {
+		switch v := v.(type) {
+		case json.RawMessage:
+			return string(v)
+		case string:
+			return v
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err.Error()
+		}
+		return string(text)
+	},
+	"words":   table.Words,
+	"escape":  url.PathEscape,
+	"add":     func(a, b int) int { return a + b },
+	"count":   count,
+	"counted": table.Counted,
+	"percent": func(e statistics.Estimate) string {
+		if e.Value == nil {
+			return table.None
+		}
+		return table.Percent(*e.Value)
+	},
+	"interval": func(e statistics.Estimate) string {
+		if e.CI95 == nil {
+			return ""
+		}
+		return fmt.Sprintf("[%s, %s]", table.Plain(e.CI95[0]), table.Plain(e.CI95[1]))
+	},
+	"share": func(n, of int) string {
+		if of == 0 {
+			return table.None
+		}
+		return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of))
+	},
+	"seconds": func(ms float64) string {
+		if ms < 10 {
+			return fmt.Sprintf("%.1f ms", ms)
+		}
+		return fmt.Sprintf("%.2f s", ms/1000)
+	},
+}).ParseFS(files, "page/*.html"))
+
+// count writes a number with separators.
+func count(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
