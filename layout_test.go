@@ -78,6 +78,7 @@ var layout = []string{
 	"certify/twin",
 	"certify/proof",
 	"certify/describe",
+	"certify/instancestest",
 	"certify/instances",
 	"certify/recheck",
 	"pipeline",

@@ -86,20 +86,8 @@ func encodeAnthropic(r Request, plain, _ bool) (object, error) {
 	if system := textBlocks(r.System); system != nil {
 		body["system"] = system
 	}
-	var tools []object
-	for _, tool := range r.Tools {
-		parameters, err := parametersOf(tool)
-		if err != nil {
-			return nil, err
-		}
-		spec := object{"name": tool.Name, "input_schema": parameters}
-		if tool.Description != "" {
-			spec["description"] = tool.Description
-		}
-		tools = append(tools, spec)
-	}
-	if len(tools) > 0 {
-		body["tools"] = tools
+	if err := addTools(body, r.Tools, "input_schema", func(tool object) object { return tool }); err != nil {
+		return nil, err
 	}
 	if r.Temperature != nil {
 		body["temperature"] = *r.Temperature

@@ -46,20 +46,10 @@ func encodeOpenAI(r Request, plain, own bool) (object, error) {
 		}
 	}
 	body := object{"model": r.Model, "messages": messages}
-	var tools []object
-	for _, tool := range r.Tools {
-		parameters, err := parametersOf(tool)
-		if err != nil {
-			return nil, err
-		}
-		function := object{"name": tool.Name, "parameters": parameters}
-		if tool.Description != "" {
-			function["description"] = tool.Description
-		}
-		tools = append(tools, object{"type": "function", "function": function})
-	}
-	if len(tools) > 0 {
-		body["tools"] = tools
+	if err := addTools(body, r.Tools, "parameters", func(tool object) object {
+		return object{"type": "function", "function": tool}
+	}); err != nil {
+		return nil, err
 	}
 	if r.Temperature != nil {
 		body["temperature"] = *r.Temperature

@@ -45,20 +45,11 @@ func encodeResponses(r Request, plain, _ bool) (object, error) {
 	if r.System != "" {
 		body["instructions"] = r.System
 	}
-	var tools []object
-	for _, tool := range r.Tools {
-		parameters, err := parametersOf(tool)
-		if err != nil {
-			return nil, err
-		}
-		spec := object{"type": "function", "name": tool.Name, "parameters": parameters, "strict": false}
-		if tool.Description != "" {
-			spec["description"] = tool.Description
-		}
-		tools = append(tools, spec)
-	}
-	if len(tools) > 0 {
-		body["tools"] = tools
+	if err := addTools(body, r.Tools, "parameters", func(tool object) object {
+		tool["type"], tool["strict"] = "function", false
+		return tool
+	}); err != nil {
+		return nil, err
 	}
 	if r.Temperature != nil {
 		body["temperature"] = *r.Temperature

@@ -241,6 +241,27 @@ func mustJSON(v any) json.RawMessage {
 	return data
 }
 
+// addTools adds tools to the body of a request. parameters is the field of their schemas; complete makes a tool of its
+// name, description and parameters what the provider expects.
+func addTools(body object, list []ToolSpec, parameters string, complete func(tool object) object) error {
+	var tools []object
+	for _, tool := range list {
+		schema, err := parametersOf(tool)
+		if err != nil {
+			return err
+		}
+		spec := object{"name": tool.Name, parameters: schema}
+		if tool.Description != "" {
+			spec["description"] = tool.Description
+		}
+		tools = append(tools, complete(spec))
+	}
+	if len(tools) > 0 {
+		body["tools"] = tools
+	}
+	return nil
+}
+
 // parametersOf returns a tool's schema, of type object even if it does not say so.
 func parametersOf(tool ToolSpec) (json.RawMessage, error) {
 	if len(tool.Parameters) == 0 {

@@ -51,6 +51,9 @@ func readMarked(p *reading) {
 		text := p.text[:s.End]
 		matches := make([][][]int, len(formats))
 		for i, f := range formats {
+			if f.read == nil {
+				continue
+			}
 			matches[i] = f.mark.FindAllStringSubmatchIndex(text[s.Start:], -1)
 		}
 		for at := s.Start; ; {

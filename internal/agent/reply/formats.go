@@ -2,8 +2,8 @@ package reply
 
 import "regexp"
 
-// format is one way in which models mark calls in text. To add one, add a row to [formats] or [namedFormats], in a file
-// of its own if it has code, and a writer to the tests, which render calls in it and read them back.
+// format is one way in which models mark calls in text. To add one, add a row to [formats], in a file of its own if it
+// has code, and a writer to the tests, which render calls in it and read them back.
 type format struct {
 	name   string
 	models string // some models that use it
@@ -12,10 +12,14 @@ type format struct {
 	// read reads a marked call. The mark is text[start:inner], and read consumes at least the mark. If mark has a
 	// group, inner is where the group starts.
 	read func(p *reading, text string, start, inner int) claim
+	// readNamed reads a call without a mark of its own, in place of read: the group of mark is the name of an offered
+	// tool. It reads no call if the text is none.
+	readNamed func(p *reading, tool, text string, start, inner int) claim
 }
 
-// formats is the table of marked formats. If two marks match at the same position, the earlier row wins. The last row
-// matches any other token that mentions calls: an unknown format is read if possible, and named otherwise.
+// formats is the table of formats. Marked formats come first: if two marks match at the same position, the earlier row
+// wins, and the last of these rows matches any other token that mentions calls, so that an unknown format is read if
+// possible, and named otherwise. Then follow the formats that are recognised by the name of an offered tool.
 var formats = []*format{
 	harmony,
 	{
@@ -93,5 +97,42 @@ var formats = []*format{
 		source: "the chat templates of these models",
 		mark:   regexp.MustCompile(`(?i:` + callToken + `)`),
 		read:   (*reading).envelope,
+	}, {
+		name:   "recipient",
+		models: "gpt-oss, from servers that drop its special tokens",
+		source: "OpenAI's harmony response format",
+		mark: regexp.MustCompile(`(?:assistant)?(?:commentary|analysis)?[ ]?to=` + toolNameForm +
+			`[ ]?(?:commentary|analysis|code|json|[ ])*\{`),
+		readNamed: (*reading).namedObject,
+	}, {
+		// A name, on its own line or not, and an object, possibly fenced.
+		name:   "name-object",
+		models: "GLM-4, and models of many marked formats, from servers that drop their special tokens",
+		source: "the chat template of GLM-4",
+		mark: regexp.MustCompile("(?:" + lineStart + `(?:\d+[.)][ \t]*)?|:[ \t]*|` + afterObject + "|(?i:" +
+			endToken + ")\\s*)" + nextWord + "?" + nameOfObject + "(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
+		readNamed: (*reading).namedObject,
+	}, {
+		// Labelled lines: Action and Action Input, Tool and Input, Function and Arguments.
+		name:   "labelled-lines",
+		models: "Qwen 1 and 2, models trained on ReAct",
+		source: "ReAct; the function calling template of Qwen2",
+		mark: regexp.MustCompile("(?i:" + lineStart + `✿?(?:action|tool|function|(?:tool|function)[ _]name|tool[ _]call)` +
+			"[✿*_`]*[ \\t]*[:：][ \\t*`\"']*" + toolNameForm + "[*`\"' \\t]*\\r?\\n[\\s>*+#✿-]*" +
+			`(?:(?:action|tool)[ _])?(?:inputs?|args|arguments?|param(?:eter)?s)` +
+			"[✿*_`]*[ \\t]*[:：][ \\t*`]*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*|`)?)\\{"),
+		readNamed: (*reading).namedObject,
+	}, {
+		name:      "tool-call-code",
+		models:    "ChatGLM3",
+		source:    "the chat template of ChatGLM3",
+		mark:      regexp.MustCompile(lineStart + toolNameForm + "[ \\t]*\\r?\\n\\s*(?:```(?:python)?\\s*)?tool_call\\("),
+		readNamed: readToolCallCode,
+	}, {
+		name:      "name-tag",
+		models:    "Amazon Nova, models trained on Cline and Roo Code",
+		source:    "the prompts of Cline",
+		mark:      regexp.MustCompile(`<` + toolNameForm + `(?:\s+[\w.-]+="[^"<>]*")*\s*/?>`),
+		readNamed: readNameTag,
 	},
 }

@@ -164,13 +164,8 @@ func cityFor(template string) string {
 func eachTemplate(t *testing.T, visit func(name, template string)) {
 	var names []string
 	for _, f := range formats {
-		if names = append(names, f.name); f.models == "" || f.source == "" {
-			t.Errorf("format %s needs models and a source", f.name)
-		}
-	}
-	for _, f := range namedFormats {
-		if names = append(names, f.name); f.models == "" || f.source == "" {
-			t.Errorf("format %s needs models and a source", f.name)
+		if names = append(names, f.name); f.models == "" || f.source == "" || (f.read == nil) == (f.readNamed == nil) {
+			t.Errorf("format %s needs models, a source and one reader", f.name)
 		}
 	}
 	for _, name := range names {

@@ -17,56 +17,6 @@ const (
 	nextWord     = `(?i:\b(?:and|then|next|call(?:ing)?|us(?:e|ing)|invok(?:e|ing))[ \t,]+)`
 )
 
-// namedFormat is a way in which models write calls without a mark. The group of its mark is the name of the tool; read
-// gets the tool of that name, and reads nothing if the mark turns out to be none.
-type namedFormat struct {
-	name, models, source string // as in [format]
-	mark                 *regexp.Regexp
-	read                 func(p *reading, tool, text string, start, inner int) claim
-}
-
-// namedFormats is the table of formats without a mark of their own: they are recognised by the name of an offered tool.
-var namedFormats = []*namedFormat{
-	{
-		name:   "recipient",
-		models: "gpt-oss, from servers that drop its special tokens",
-		source: "OpenAI's harmony response format",
-		mark: regexp.MustCompile(`(?:assistant)?(?:commentary|analysis)?[ ]?to=` + toolNameForm +
-			`[ ]?(?:commentary|analysis|code|json|[ ])*\{`),
-		read: (*reading).namedObject,
-	}, {
-		// A name, on its own line or not, and an object, possibly fenced.
-		name:   "name-object",
-		models: "GLM-4, and models of many marked formats, from servers that drop their special tokens",
-		source: "the chat template of GLM-4",
-		mark: regexp.MustCompile("(?:" + lineStart + `(?:\d+[.)][ \t]*)?|:[ \t]*|` + afterObject + "|(?i:" +
-			endToken + ")\\s*)" + nextWord + "?" + nameOfObject + "(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{"),
-		read: (*reading).namedObject,
-	}, {
-		// Labelled lines: Action and Action Input, Tool and Input, Function and Arguments.
-		name:   "labelled-lines",
-		models: "Qwen 1 and 2, models trained on ReAct",
-		source: "ReAct; the function calling template of Qwen2",
-		mark: regexp.MustCompile("(?i:" + lineStart + `✿?(?:action|tool|function|(?:tool|function)[ _]name|tool[ _]call)` +
-			"[✿*_`]*[ \\t]*[:：][ \\t*`\"']*" + toolNameForm + "[*`\"' \\t]*\\r?\\n[\\s>*+#✿-]*" +
-			`(?:(?:action|tool)[ _])?(?:inputs?|args|arguments?|param(?:eter)?s)` +
-			"[✿*_`]*[ \\t]*[:：][ \\t*`]*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*|`)?)\\{"),
-		read: (*reading).namedObject,
-	}, {
-		name:   "tool-call-code",
-		models: "ChatGLM3",
-		source: "the chat template of ChatGLM3",
-		mark:   regexp.MustCompile(lineStart + toolNameForm + "[ \\t]*\\r?\\n\\s*(?:```(?:python)?\\s*)?tool_call\\("),
-		read:   readToolCallCode,
-	}, {
-		name:   "name-tag",
-		models: "Amazon Nova, models trained on Cline and Roo Code",
-		source: "the prompts of Cline",
-		mark:   regexp.MustCompile(`<` + toolNameForm + `(?:\s+[\w.-]+="[^"<>]*")*\s*/?>`),
-		read:   readNameTag,
-	},
-}
-
 var wordBefore = regexp.MustCompile(nextWord + `$`)
 
 // deepSeekPrefix precedes a tool's name in replies of DeepSeek, from servers that drop its special tokens.
@@ -77,7 +27,10 @@ func readNamed(p *reading) {
 	if len(p.native) > 0 {
 		return
 	}
-	for _, f := range namedFormats {
+	for _, f := range formats {
+		if f.readNamed == nil {
+			continue
+		}
 		for _, s := range p.free() {
 			text := p.text[:s.End]
 			at, budget := s.Start, attemptBudget(s)
@@ -95,7 +48,7 @@ func readNamed(p *reading) {
 				if wordBefore.MatchString(text[from:start]) {
 					from = start // the word is prose
 				}
-				c := f.read(p, tool, text, from, s.Start+m[1])
+				c := f.readNamed(p, tool, text, from, s.Start+m[1])
 				if budget -= max(c.End, s.Start+m[1]) - start; len(c.calls) == 0 && len(c.unparsed) == 0 {
 					continue
 				}

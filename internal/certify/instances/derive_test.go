@@ -7,53 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/certify/instancestest"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// small makes a suite of two databases with ten and four tools, a task for every second tool, and clean instances.
-func small() *suite.Suite {
-	s := &suite.Suite{Tools: map[string][]*task.Tool{}}
-	for _, d := range []struct {
-		name string
-		n    int
-	}{{"a", 10}, {"b", 4}} {
-		for i := range d.n {
-			name := fmt.Sprintf("%s_%d", d.name, i)
-			s.Tools[task.StyleRest] = append(s.Tools[task.StyleRest], &task.Tool{
-				Name: name, Style: task.StyleRest, Database: d.name,
-			})
-			if i%2 == 1 {
-				continue
-			}
-			t := &task.Task{
-				ID: "task." + name, Corpus: "c", Database: d.name, Style: task.StyleRest,
-				Plans: []task.Plan{{Kind: task.PlanDirect, Workflow: task.WorkflowSingle,
-					Calls: []task.Call{{Label: "x", Tool: name}}}},
-			}
-			s.Tasks = append(s.Tasks, t)
-			s.Instances = append(s.Instances, &suite.Instance{
-				ID: t.ID + "/clean", Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
-				Primary: task.PlanDirect, Workflow: task.WorkflowSingle, Seed: 7,
-			})
-		}
-	}
-	return s
-}
-
-func combinations(t *testing.T, texts ...string) [][]condition.Condition {
-	t.Helper()
-	list, err := condition.ParseCombinations(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
 func derived(t *testing.T, s *suite.Suite, texts ...string) *Yield {
 	t.Helper()
-	d, err := Instances(s, combinations(t, texts...))
+	d, err := Instances(s, instancestest.Combinations(t, texts...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +23,7 @@ func derived(t *testing.T, s *suite.Suite, texts ...string) *Yield {
 }
 
 func TestInstances(t *testing.T) {
-	s := small()
+	s := instancestest.Suite()
 	d := derived(t, s, "obfuscate", "closed-world:5+obfuscate", "universe-size:50", "universe-size:100")
 	var ids []string
 	for _, in := range d.Instances {
@@ -116,7 +78,7 @@ func TestInstances(t *testing.T) {
 
 // TestInstancesAreNotBases derives instances from clean ones alone: earlier derived instances change nothing.
 func TestInstancesAreNotBases(t *testing.T) {
-	s := small()
+	s := instancestest.Suite()
 	first := derived(t, s, "universe-size:50", "obfuscate")
 	s.Instances = append(first.Instances, s.Instances...)
 	second := derived(t, s, "universe-size:50", "obfuscate")
@@ -130,13 +92,13 @@ func TestInstancesAreNotBases(t *testing.T) {
 }
 
 func TestInstancesFail(t *testing.T) {
-	lonely, lost := small(), small()
+	lonely, lost := instancestest.Suite(), instancestest.Suite()
 	lonely.Instances = lonely.Instances[1:]
 	lost.Tools[task.StyleRest] = lost.Tools[task.StyleRest][1:]
 	for want, s := range map[string]*suite.Suite{
 		"task task.a_0 has no clean instance": lonely, `its plans call "a_0", which is not among its tools`: lost,
 	} {
-		if _, err := Instances(s, combinations(t, "obfuscate")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Instances(s, instancestest.Combinations(t, "obfuscate")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -169,7 +131,7 @@ func BenchmarkInstances(b *testing.B) {
 // TestClosedWorldsReachElsewhere fills a closed world with tools of other databases if its own has too few. A larger
 // world contains the tools of a smaller one.
 func TestClosedWorldsReachElsewhere(t *testing.T) {
-	s := small()
+	s := instancestest.Suite()
 	shown := map[string][]string{}
 	d := derived(t, s, "closed-world:3", "closed-world:6", "closed-world:9", "closed-world:15")
 	for _, in := range d.Instances {

@@ -1,61 +1,21 @@
 package recheck_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/certify/instancestest"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/task"
 )
-
-// small makes a suite of two databases with ten and four tools, a task each for every second tool, and clean instances.
-func small() *suite.Suite {
-	s := &suite.Suite{Tools: map[string][]*task.Tool{}}
-	for _, d := range []struct {
-		name string
-		n    int
-	}{{"a", 10}, {"b", 4}} {
-		for i := range d.n {
-			name := fmt.Sprintf("%s_%d", d.name, i)
-			s.Tools[task.StyleRest] = append(s.Tools[task.StyleRest], &task.Tool{
-				Name: name, Style: task.StyleRest, Database: d.name,
-			})
-			if i%2 == 1 {
-				continue
-			}
-			t := &task.Task{
-				ID: "task." + name, Corpus: "c", Database: d.name, Style: task.StyleRest,
-				Plans: []task.Plan{{Kind: task.PlanDirect, Workflow: task.WorkflowSingle,
-					Calls: []task.Call{{Label: "x", Tool: name}}}},
-			}
-			s.Tasks = append(s.Tasks, t)
-			s.Instances = append(s.Instances, &suite.Instance{
-				ID: t.ID + "/clean", Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
-				Primary: task.PlanDirect, Workflow: task.WorkflowSingle, Seed: 7,
-			})
-		}
-	}
-	return s
-}
-
-func combinations(t *testing.T, texts ...string) [][]condition.Condition {
-	t.Helper()
-	list, err := condition.ParseCombinations(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
 
 // derived returns a suite with the instances that are derived from it.
 func derived(t *testing.T, s *suite.Suite, texts ...string) *suite.Suite {
 	t.Helper()
-	d, err := instances.Instances(s, combinations(t, texts...))
+	d, err := instances.Instances(s, instancestest.Combinations(t, texts...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +79,9 @@ func TestCompare(t *testing.T) {
 				Reason: "too_few_tools"})
 		}, ""},
 	} {
-		s := derived(t, small(), texts...)
+		s := derived(t, instancestest.Suite(), texts...)
 		test.change(s)
-		if got := compared(s, derived(t, small(), texts...)); !strings.HasPrefix(got, test.want) || test.want == "" &&
+		if got := compared(s, derived(t, instancestest.Suite(), texts...)); !strings.HasPrefix(got, test.want) || test.want == "" &&
 			got != "" ||
 			strings.Contains(got, "\n") {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)

@@ -69,7 +69,7 @@ func TestBird(t *testing.T) {
 				t.Fatal(err)
 			}
 			questions += m.asked
-			published += r.Good()
+			published += good(r)
 			trivial += len(r.Trivial)
 			t.Logf("%d questions: %d failing, %d empty, %d long, %d indeterminate; %d NULL or 0; %d rows", m.asked,
 				len(r.Failing), len(r.Empty), len(r.Long), len(r.Indeterminate), len(r.Trivial), r.Rows)

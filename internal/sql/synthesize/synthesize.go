@@ -38,11 +38,6 @@ type Report struct {
 	Rows          int   // of all tables
 }
 
-// Good counts the queries whose answer can be published: neither failing, empty, long nor indeterminate.
-func (r *Report) Good() int {
-	return r.Queries - len(r.Failing) - len(r.Empty) - len(r.Long) - len(r.Indeterminate)
-}
-
 // Database writes a SQLite file at path with the tables and keys of sch and rows under which as many of the queries as
 // possible have an answer that is not empty, at most [MaxRows] rows long, and does not depend on the order in which
 // rows are visited. Queries must be parsed against sch. Values come from the queries' literals and from the profiles of
