@@ -76,7 +76,7 @@ func (a *app) auditCommand() *cobra.Command {
 		"severity from which findings make the exit code 1: error, warning, note, or never")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
 	f.BoolVar(&o.Synthesize, "synthesize", false,
-		"generate rows for databases of which the corpus has only the schema")
+		"generate rows for databases that the corpus ships without rows")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer without a finding, in rows")
 	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours,
 		"generated databases on which the SQL is compared with its mutants")

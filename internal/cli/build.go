@@ -79,7 +79,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringArrayVar(&o.Conditions, "condition", nil,
 		"also put every task under this condition, as NAME[:NUMBER], several joined by +; repeatable")
 	f.StringArrayVar(&o.Faults, "fault", nil,
-		"also inject this fault into every task, as KIND[:POINTS], several joined by +, or `all` for\n"+
+		"also inject this fault into every task, as `KIND`[:POINTS], several joined by +, or all for\n"+
 			"each kind; repeatable")
 	f.IntVar(&o.FaultLimit, "fault-limit", 0,
 		"tasks for each fault, drawn by the seed; 0 takes all to which it applies")
@@ -87,7 +87,7 @@ func (a *app) buildCommand() *cobra.Command {
 		"texts of faults: "+strings.Join(fault.WordingNames(), ", or ")+
 			" (no remedies; failures that pass read like those that last)")
 	f.BoolVar(&o.Synthesize, "synthesize", false,
-		"generate rows for databases of which the corpus has only the schema")
+		"generate rows for databases that the corpus ships without rows")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest published answer, in rows")
 	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
 	f.BoolVar(&o.RequireAlternative, "require-alternative", false, "publish only tasks with a second plan")

@@ -198,7 +198,7 @@ const exitCodes = `Exit codes:
        a failed server of a proxy, a replay that differs, a gate that blocks
   2    bad arguments or bad input; nothing was written
   3    Seatrial itself failed
-  4    a model provider failed in every episode, or in so many in a row as --max-failures allows
+  4    a model provider failed in every episode, or in more episodes in a row than --max-failures allows
   5    a gate is inconclusive: the run is too small to decide by its rules
   130  interrupted; finished work is kept`
 

@@ -70,9 +70,9 @@ func (a *app) proxyCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "error", "log requests as JSON on the error stream, with the ids of "+
 		"requests and the numbers of sessions: "+strings.Join(listen.LogLevels(), ", "))
 	cmd.Flags().DurationVar(&f.headerTime, "header-timeout", listen.DefaultHeaderTime,
-		"with --listen, longest time in which a client sends the header of a request")
+		"with --listen, longest time that a client may take to send the header of a request")
 	cmd.Flags().DurationVar(&f.replyTime, "reply-timeout", proxy.DefaultReplyTime,
-		"longest time in which a server over HTTP sends the next message of its reply")
+		"longest wait for the next message of a server's reply over HTTP")
 	cmd.Flags().IntVar(&f.connections, "max-connections", listen.DefaultConnections,
 		"with --listen, connections at a time")
 	return cmd

@@ -68,7 +68,7 @@ type searched struct {
 	style   string
 	tools   []*task.Tool
 	index   *search.Index
-	vectors *embedding.Vectors // nil if the suite has none
+	vectors *embedding.Vectors // nil if the suite has no vectors
 }
 
 // kinds lists the possible kinds of search.
@@ -112,7 +112,7 @@ func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([
 		}
 		embedded, err := vectors.Of(ctx, texts...)
 		if missing := (*embedding.MissingError)(nil); errors.As(err, &missing) && o.kind == "" {
-			one.vectors = nil // the suite's vectors are of other texts: its tools are found by words
+			one.vectors = nil // the suite's vectors were made of other texts: find its tools by words
 			continue
 		}
 		if err != nil {

@@ -116,7 +116,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "time for which an ended episode can still be read")
 	f.IntVar(&o.clients, "max-connections", listen.DefaultConnections, "connections at a time")
 	f.DurationVar(&o.headerTime, "header-timeout", listen.DefaultHeaderTime,
-		"longest time in which a client sends the header of a request")
+		"longest time that a client may take to send the header of a request")
 	f.StringVar(&o.logLevel, "log-level", "error", "log requests as JSON on the error stream, with the ids of requests "+
 		"and episodes: "+strings.Join(listen.LogLevels(), ", "))
 	f.StringVar(&o.listing, "listing", "", "how tools are listed over --mcp "+mcpStdio+": loose leaves the schemas of "+

@@ -136,7 +136,7 @@ func (a *app) exportBundle(ctx context.Context, path, suiteDir, out string, filt
 	return nil
 }
 
-// selected returns the ids of the episodes that a filter selects; that there are none is the user's mistake.
+// selected returns the ids of the episodes that a filter selects. If it selects no episode, the error has exit code 2.
 func selected(ctx context.Context, source story.Source, filter runs.Filter) ([]string, error) {
 	rows, err := source.Rows(ctx)
 	if err != nil {

@@ -83,7 +83,7 @@ func (i *Info) Usage() string {
 type entry struct {
 	Info
 	fault   *fault.Kind                  // of a fault
-	toolkit func(value int) toolkit.Step // of a condition of the toolkit; value is that of the parameter
+	toolkit func(value int) toolkit.Step // of a condition of the toolkit; value is the parameter's
 	role    string                       // of an instance under a condition of the request or a chosen toolkit
 	choice  bool                         // the toolkit is chosen by looking into the database; see [Choice]
 	beside  string                       // the condition with which the instances of this one are compared
@@ -312,7 +312,7 @@ const ReasonNoWording = "no_wording"
 // Refusals explains the reasons of refusals.
 func Refusals() map[string]string {
 	reasons := map[string]string{
-		ReasonNoWording: "the request has no such wording: see why it has none under the condition of the request alone",
+		ReasonNoWording: "the request has no such wording: see the reason under the condition of the request alone",
 	}
 	maps.Copy(reasons, toolkit.Reasons)
 	maps.Copy(reasons, fault.Reasons)

@@ -79,7 +79,7 @@ type Choice struct {
 type Replaced struct {
 	Tool string `json:"tool"`
 	By   string `json:"by"`
-	// Similarity is that of the two, in thousandths.
+	// Similarity is the similarity of the two, in thousandths.
 	Similarity int `json:"similarity"`
 }
 

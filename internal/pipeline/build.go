@@ -312,7 +312,7 @@ func (b *builder) load(context.Context) error {
 	if len(b.items) > 0 {
 		return nil
 	}
-	e := diag.Usagef("the corpora hold no example that can be read")
+	e := diag.Usagef("the corpora contain no example that can be read")
 	for _, r := range b.rejected {
 		e = diag.Usagef("no example can be read, the first because: %s", r.Message).At(r.File, r.Line, r.Column)
 		break
@@ -420,7 +420,7 @@ func (b *builder) each(ctx context.Context, work func(context.Context, *source) 
 	return group.Wait()
 }
 
-// cost estimates how long a database takes: its examples, and the size of its file, by which their statements slow
+// cost estimates how long a database takes: its examples, and the size of its file, because large files slow statements
 // down.
 func (s *source) cost() int64 {
 	const emptyFile = 100_000
@@ -908,7 +908,7 @@ func (b *builder) proveForm(ctx context.Context, p *proof.Prover, it *item, f *f
 	return nil
 }
 
-// starts returns the starting tables of a form, nil in the styles that have none.
+// starts returns the starting tables of a form, or nil in styles without starting tables.
 func (f *form) starts() []task.Start {
 	if d, ok := f.draft.(operations); ok {
 		return d.Starts

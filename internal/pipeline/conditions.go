@@ -98,7 +98,7 @@ func addWritten(s *suite.Suite, scribe *instances.Scribe) error {
 	return nil
 }
 
-// measure is the one by which toolkits are chosen.
+// measure returns the similarity measure that chooses toolkits.
 func (b *builder) measure() twin.Measure {
 	if b.opts.Vectors != nil {
 		return twin.ByMeaning(b.opts.Vectors)
@@ -106,7 +106,7 @@ func (b *builder) measure() twin.Measure {
 	return twin.Lexical
 }
 
-// checkEmbedder wants vectors where tools are found by meaning.
+// checkEmbedder requires vectors if tools are found by meaning.
 func checkEmbedder(o Options, combinations [][]condition.Condition) error {
 	for _, c := range combinations {
 		if o.Vectors == nil && search.NeedsVectors(condition.SearchKind(c)) {
@@ -181,7 +181,7 @@ func newToolmaker(tools []*task.Tool, o Options) *toolmaker {
 	return &toolmaker{maker: related.NewMaker(tools, o.Names, o.Seed), candidates: map[*task.Tool]*related.Candidate{}}
 }
 
-// Candidates is that of [instances.Toolmaker].
+// Candidates implements [instances.Toolmaker].
 func (m *toolmaker) Candidates(
 	t *task.Task, query *sqlast.Query, _ condition.Condition,
 ) ([]instances.MadeTool, error) {
@@ -199,7 +199,7 @@ func (m *toolmaker) Candidates(
 	return made, nil
 }
 
-// Name is that of [instances.Toolmaker].
+// Name implements [instances.Toolmaker].
 func (m *toolmaker) Name(rivals []*twin.Rival) ([]*task.Tool, error) {
 	chosen := make([]*related.Candidate, len(rivals))
 	for i, r := range rivals {

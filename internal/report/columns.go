@@ -165,7 +165,7 @@ func testColumns[R any](test func(R) *Test, why func(R) string, corrected bool) 
 // always returns a reason that does not depend on the row.
 func always[R any](why string) func(R) string { return func(R) string { return why } }
 
-// InvalidNote says which episodes left the denominator, "" if there are none.
+// InvalidNote says which episodes left the denominator, or "".
 func InvalidNote(what string, s *Summary) string {
 	if len(s.Invalid) == 0 {
 		return ""

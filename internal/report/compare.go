@@ -121,7 +121,7 @@ func meanCost(rows []*Row) float64 {
 	return sum / float64(n)
 }
 
-// SharedTrial returns the episodes of the first trial that is valid on both sides; nil if there is none.
+// SharedTrial returns the episodes of the first trial that is valid on both sides, or nil.
 func SharedTrial(base, rows []*Row) (first, second *Row) {
 	for _, b := range base {
 		for _, r := range rows {
@@ -169,7 +169,7 @@ type Pair struct {
 	Difference *float64    `json:"paired_difference"`
 	CI95       *[2]float64 `json:"ci95"`
 	Method     string      `json:"ci95_method,omitempty"`
-	// Correlation is that of the two sides' rates over tasks. A high one makes a paired difference precise.
+	// Correlation is the correlation of the two sides' rates over tasks. A high one makes a paired difference precise.
 	Correlation *float64 `json:"correlation"`
 	Test        Test     `json:"test"`
 	Flipped     []Flip   `json:"flipped,omitempty"` // the tasks whose rates differ
@@ -251,7 +251,7 @@ type TaskPair struct {
 }
 
 // PairsOf pairs the rows of two sides by instance, or by task if they share no instance. Mean returns the value of a
-// unit, nil if it has none. Tasks are in order.
+// unit, or nil if the unit has no value. Tasks are in order.
 func PairsOf(a, b []*Row, mean func([]*Row) *float64) Pairing {
 	p := Pairing{Unit: UnitInstance}
 	key := ByInstance

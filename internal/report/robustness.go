@@ -24,7 +24,7 @@ type Robustness struct {
 	Tactics  []Tactic   `json:"tactics,omitempty"`
 }
 
-// Aspects by which episodes under faults are grouped.
+// Aspects that group episodes under faults.
 const (
 	ByAll            = "all"
 	ByHazard         = "hazard"
@@ -567,7 +567,8 @@ func (b *Bench) beside(benches []*Bench, agent, arm string) *Bench {
 // armNone is the arm without hints where it is written out.
 const armNone = "none"
 
-// plainArms returns the arms that differ from one only in having no hints; nothing for an arm that has none.
+// plainArms returns the arms that differ from a given arm only in having no hints. For an arm without hints the list is
+// empty.
 func plainArms(arm string) []string {
 	a := ArmOf(arm)
 	if a.Hint == "" || a.Hint == armNone {

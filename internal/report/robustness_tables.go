@@ -361,7 +361,7 @@ func FaultTables() []FaultTable {
 	return list
 }
 
-// wordings names the wordings of the faults; "" if they have none.
+// wordings names the wordings of the faults, or "".
 func wordings(benches []*Bench) string {
 	var names []string
 	for _, b := range benches {

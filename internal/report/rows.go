@@ -21,13 +21,13 @@ const roleClean = "clean"
 type Row struct {
 	Grade     grade.Grade
 	Role      string  // of the instance
-	Condition string  // the instance's conditions as they are written on the command line; "" where it has none
+	Condition string  // the instance's conditions as they are written on the command line, or ""
 	Workflow  string  // of the instance's primary plan
 	Database  string  // of the task
 	SQL       string  // of the task
 	Ambiguous bool    // the request leaves open what its answer is graded by ([task.Task.Ambiguous])
 	Sample    Sample  // what votes need; only the tables about repeated trials read it
-	Strike    *Strike // nil where no condition of the instance is of the environment
+	Strike    *Strike // nil if no condition of the instance acts on the environment
 	// Explained is set for a right no under the protocol explain.
 	Explained *Explained
 	// Cluster names the observation that intervals count the episode to, Block the one that tests do.
@@ -242,7 +242,7 @@ func CountOf(rows []*Row, accepts func(*grade.Grade) bool) int {
 	return n
 }
 
-// RateOf returns the share of successes among the valid rows, nil if there are none.
+// RateOf returns the share of successes among the valid rows, or nil without a valid row.
 func RateOf(rows []*Row) *float64 {
 	valid := CountOf(rows, func(*grade.Grade) bool { return true })
 	return statistics.Share(float64(CountOf(rows, func(g *grade.Grade) bool { return g.Success })), valid)

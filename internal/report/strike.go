@@ -18,7 +18,7 @@ type Strike struct {
 	Variant string   // the first that is not the fault itself, else fault.VariantFault
 	Points  int      // failpoints
 	Beside  string   // the other conditions of the instance, as they are written on the command line
-	Wording string   // of the faults, one of [fault.WordingNames]; "" if they have none
+	Wording string   // of the faults, one of [fault.WordingNames], or ""
 	Proof   *suite.FaultProof
 }
 
@@ -62,7 +62,7 @@ var hazards = []string{
 	fault.HazardConflict, fault.HazardMissing, hazardSeveral,
 }
 
-// strikeOf reads the conditions of an instance; nil if none is of the environment.
+// strikeOf reads the conditions of an instance. It returns nil if no condition acts on the environment.
 func strikeOf(conditions []condition.Condition) *Strike {
 	s := &Strike{}
 	var beside []string
@@ -145,7 +145,7 @@ func (r *Row) Part() string {
 	}
 }
 
-// Kind names the kinds of the faults of a row's instance, each once; "" if it has none.
+// Kind names the kinds of the faults of a row's instance, each once, or "".
 func (r *Row) Kind() string {
 	if r.Strike == nil {
 		return ""
@@ -153,7 +153,7 @@ func (r *Row) Kind() string {
 	return r.Strike.kind()
 }
 
-// Hazard is the hazard of the faults of a row's instance; "" if it has none.
+// Hazard is the hazard of the faults of a row's instance, or "".
 func (r *Row) Hazard() string {
 	if r.Strike == nil {
 		return ""

@@ -89,8 +89,8 @@ func counting(m map[string]int, name string) map[string]int {
 type Agent struct {
 	Subject
 	Summary
-	// Unambiguous is the summary without the tasks whose request leaves open what its answer is graded by; nil if there
-	// are none.
+	// Unambiguous is the summary without the tasks whose request leaves open what its answer is graded by, or nil
+	// without such tasks.
 	Unambiguous  *Summary       `json:"unambiguous,omitempty"`
 	TotalCostUSD float64        `json:"total_cost_usd"` // of all episodes, also invalid ones
 	ToolErrors   *float64       `json:"tool_errors"`    // mean over valid episodes
@@ -194,7 +194,7 @@ func workflowsOf(g *Group, o Options) []Workflow {
 	slices.SortStableFunc(keys, compareWorkflows)
 	var list []Workflow
 	for _, k := range keys {
-		if k != "" { // instances without a plan have none
+		if k != "" { // instances without a plan have no workflow
 			list = append(list, Workflow{g.Subject, k, Summarize(parts[k], o, g.Stream("workflow", k))})
 		}
 	}
@@ -208,8 +208,8 @@ func compareWorkflows(a, b string) int {
 }
 
 // Condition is the summary of a subject's episodes under a condition. PairedDifference is the mean over tasks of the
-// rate under the condition less the rate without it, over the tasks that have both. Without it means instances of the
-// task without conditions, or, if the task has none, its other instances of the role clean.
+// rate under the condition less the rate without it, over the tasks that have both. Without it means the task's
+// instances without conditions, or, if the task has no such instance, its other instances of the role clean.
 type Condition struct {
 	Condition string `json:"condition"`
 	Role      string `json:"role"`

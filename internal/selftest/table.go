@@ -48,7 +48,7 @@ func (c *Check) figure(f Figure) string {
 	return fmt.Sprintf("%s (%d measured)", c.write(f.Value), f.Of)
 }
 
-// target writes the target of a check; "" if it has none.
+// target writes the target of a check, or "".
 func (c *Check) target() string {
 	switch c.Target.Bound {
 	case AtLeast:

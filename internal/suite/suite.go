@@ -225,9 +225,9 @@ type FaultProof struct {
 	// Recovered is the kind of the plan that gave the answer, and Backup whether that plan makes one call or several.
 	Recovered string `json:"recovered,omitempty"`
 	Backup    string `json:"backup,omitempty"`
-	// Twin names the world that nothing observable tells from the published one, of a hopeless instance; where there is
-	// none, Searched is how many calls and pairs of calls were made in search of right ways among all the tools of the
-	// database, of which those shown, which are in none that was found, are a part.
+	// Twin names the world of a hopeless instance that nothing observable tells from the published one. Without such a
+	// world, Searched is the number of calls and pairs of calls that were made to search for right ways among all tools
+	// of the database. No way that was found uses a tool that the instance shows.
 	Twin     string `json:"twin,omitempty"`
 	Searched int    `json:"searched,omitempty"`
 }
@@ -348,8 +348,8 @@ func (s *Suite) DatabasePath(name string) (string, error) {
 }
 
 // Toolkit returns the tools that an instance shows: its own list in that order, or every tool of the task's style that
-// is of its database or of none (the operations of the slot and sel styles), getters of keys that its starting tables
-// lack left out.
+// belongs to its database or to no database (the operations of the slot and sel styles), without getters of keys that
+// its starting tables lack.
 func (s *Suite) Toolkit(in *Instance, t *task.Task) []*task.Tool {
 	keys := s.keys(t)
 	var kit []*task.Tool
@@ -386,12 +386,12 @@ func (s *Suite) Toolkit(in *Instance, t *task.Task) []*task.Tool {
 	return kit
 }
 
-// hasForeign reports whether tools of other databases can be shown in a style: those of others are of none, or belong
-// to one question.
+// hasForeign reports whether tools of other databases can be shown in a style. In the other styles, tools belong to no
+// database or to one question.
 func hasForeign(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
 
-// Elsewhere lists the names of the tools that are of the style of a task and of other databases than its own, in their
-// order; nil in styles whose tools are of none.
+// Elsewhere lists the names of the tools in a task's style that belong to other databases, in their order. It returns
+// nil in styles whose tools belong to no database.
 func (s *Suite) Elsewhere(t *task.Task) []string {
 	if !hasForeign(t.Style) {
 		return nil
@@ -721,7 +721,7 @@ func (s *Suite) validate() error {
 		for i, t := range s.Tools[style] {
 			err := t.Validate()
 			if err == nil && t.Style != style {
-				err = fmt.Errorf("tool %s is of the style %q", t.Name, t.Style)
+				err = fmt.Errorf("tool %s has the style %q", t.Name, t.Style)
 			}
 			if err != nil {
 				return corrupt(DirTools+"/"+style+".jsonl", i, err)
@@ -760,8 +760,8 @@ func (s *Suite) validate() error {
 	}
 	for i, in := range s.Instances {
 		if !known[in.Task] {
-			return corrupt(FileInstances, i, fmt.Errorf("instance %s is of task %q, which the suite does not contain", in.ID,
-				in.Task))
+			return corrupt(FileInstances, i,
+				fmt.Errorf("instance %s belongs to task %q, which the suite does not contain", in.ID, in.Task))
 		}
 	}
 	return nil
@@ -782,8 +782,8 @@ func (s *Suite) references(t *task.Task) error {
 	return nil
 }
 
-// checkNames checks that the manifest names the files of every suite and of its databases, and that its folders hold
-// no other, but for what file managers hide there.
+// checkNames checks that the manifest names the files of every suite and of its databases, and that its folders
+// contain no other file, except hidden ones.
 func (s *Suite) checkNames() error {
 	manifest := filepath.Join(s.Dir, FileManifest)
 	var wanted []string

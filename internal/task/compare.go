@@ -96,7 +96,7 @@ func (g *Gold) Answers() []*Gold {
 	}
 }
 
-// Longest returns the number of rows of the longest right result, 0 if there is none.
+// Longest returns the number of rows of the longest right result, or 0.
 func (g *Gold) Longest() int {
 	n := 0
 	for _, a := range g.Answers() {

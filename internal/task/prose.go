@@ -294,7 +294,7 @@ func nameWords(name string) map[string]bool {
 }
 
 // likeness is the share of words that two names have in common (Dice's coefficient). Names with different aggregates
-// have none.
+// share no word.
 func likeness(a, b map[string]bool) float64 {
 	for _, one := range aggregates {
 		for _, other := range aggregates {
@@ -373,9 +373,9 @@ func (t *target) means(key string, column int) bool {
 	return known && at == column
 }
 
-// arranged puts the columns that an answer does not name in gold's order if the values decide it: exactly one order puts
-// each column's values under a column of gold that has them. Columns that values cannot tell apart (of one kind and one
-// domain) keep their order. It returns nil if no order, more than one, or no other one fits.
+// arranged puts the columns that an answer does not name in gold's order if the values decide it: exactly one order
+// puts each column's values under a column of gold that has them. Columns that values cannot tell apart (of one kind
+// and one domain) keep their order. It returns nil if no order, more than one, or no other one fits.
 func (t *target) arranged(rows [][]cell) [][]cell {
 	if t.width < 2 || t.width > maxAlike || len(rows) == 0 || len(rows) != len(t.rows) {
 		return nil
@@ -457,7 +457,8 @@ func (t *target) sameDomain(j, k int) bool {
 	return domain(j) == domain(k) && (a == b || a == 0 || b == 0)
 }
 
-// kindOf returns 'n' if gold's column has only numbers or texts that are numbers, 't' if it has only other texts, else 0.
+// kindOf returns 'n' if gold's column has only numbers or texts that are numbers, 't' if it has only other texts, else
+// 0.
 func (t *target) kindOf(k int) byte {
 	var kind byte
 	for _, row := range t.rows {

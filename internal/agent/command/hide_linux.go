@@ -50,7 +50,7 @@ type ruleset struct {
 func hide(hidden, shown []string) error {
 	version := landlockVersion()
 	if version == 0 {
-		return errors.New("the kernel has none")
+		return errors.New("the kernel has no Landlock")
 	}
 	r := &ruleset{files: rightsOfFiles, dirs: rightsOfFiles | rightsOfDirs}
 	if version >= 2 {
@@ -97,7 +97,7 @@ func hide(hidden, shown []string) error {
 		}
 	}
 	// The superuser's programs can read /proc/PID/environ of all, tokens of other episodes among it, by capabilities that
-	// no restriction of files takes away. Who has none to give away needs not.
+	// no restriction of files takes away. A program without these capabilities needs no restriction.
 	for _, capability := range []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON} {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
 		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {

@@ -31,7 +31,7 @@ func newDoor(address string) (ours, theirs *os.File, err error) {
 }
 
 // openDoor starts the loopback interface of this process's network, listens there, and passes the listener to Seatrial.
-// A listener keeps the network in which it was made, so Seatrial accepts connections from a network in which it is not.
+// A listener keeps the network in which it was made, so Seatrial accepts connections from a network that it is not in.
 func openDoor(address string) error {
 	unix.CloseOnExec(fdDoor)
 	defer func() { _ = unix.Close(fdDoor) }() // the packet is sent

@@ -135,7 +135,7 @@ func apply(list []*adaptation, r *Request) (body func(object)) {
 	}
 }
 
-// learned is what the requests to one model have taught. Scoped clients share it.
+// learned lists the adaptations that the service of one model has needed so far. Scoped clients share it.
 type learned struct {
 	mu   sync.Mutex
 	list []*adaptation

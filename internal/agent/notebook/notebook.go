@@ -34,7 +34,7 @@ type Notebook struct {
 	setup   python.Setup
 	session python.Session
 
-	// handles are labels by which tables can be referred to: texts with them stay references.
+	// handles are labels of tables: texts with them stay references.
 	handles map[string]bool
 	hidden  func(name string) *task.Tool // see [task.View]
 	// Labels are for the next calls, in order; further calls get none.

@@ -1,4 +1,4 @@
-// Package protocol has the protocols under which a chat model acts, and the one under which a person does. A protocol
+// Package protocol has the protocols under which a chat model acts, and the protocol for a person. A protocol
 // is one file and one row of a table: its prompt, how it reads a reply, and how it shows observations. The package must
 // never know which conditions or faults it meets, how tools are run, or what is right: a protocol sees only the view.
 package protocol
@@ -39,7 +39,7 @@ type Config struct {
 	// Scenario is the earlier attempt that the protocol feedback describes; "" is [FeedbackError].
 	Scenario string
 	Draw     uint64 // seeds what that protocol makes up
-	// Python runs the code of the protocol codeact, which cannot be had without; Limits bound it.
+	// Python runs the code of the protocol codeact, which needs it; Limits bound it.
 	Python       python.Engine
 	PythonLimits python.Limits
 }
@@ -56,7 +56,7 @@ type Info struct {
 	Scenarios   bool   // it describes an earlier attempt, in the scenarios of [FeedbackScenarios]
 }
 
-// Protocols that are spoken of outside this package.
+// Protocols that other packages name.
 const (
 	// OneShot is direct invocation (NL2API §4.1): one reply with all calls, the specifications in the prompt.
 	OneShot = "one-shot"
@@ -111,7 +111,7 @@ var protocols = []struct {
 		Description: "yes or no, and why; explanations of a right no are assessed"}, newExplain},
 }
 
-// List lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
+// List lists the protocols under which a model can act. The budget of ten replies follows NL2API §4.3 and
 // appendix G for react; the native loop has the same, so that the two can be compared. In open worlds all three loops
 // have as many.
 func List() []Info {
@@ -300,7 +300,7 @@ func boundText(r *model.Reply) {
 	}
 }
 
-// count counts replies that were silent or could not be read, and prepares what the model hears of the latter.
+// count counts replies that were silent or could not be read, and prepares the notice to the model about unread ones.
 func (c *Conversation) count(d *decision) {
 	c.silent++
 	if !d.silent {
@@ -330,7 +330,7 @@ const (
 	noticeBytes = 300 // of the unread part
 )
 
-// unreadWords say why a part of a reply could not be read, where more is known than that it could not.
+// unreadWords say why a part of a reply could not be read, if the reason is known.
 var unreadWords = map[string]string{
 	reply.ReasonTruncated:    "It ends too early.",
 	reply.ReasonNotJSON:      "It is not valid JSON.",

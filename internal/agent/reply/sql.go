@@ -26,7 +26,7 @@ func NewSQLReader(tool *task.Tool, argument string) SQLReader {
 // SQLReading is the result of reading a reply. Every part of the reply is in the statement, in the thought or in
 // Unparsed.
 type SQLReading struct {
-	Statement string // without the final semicolon; "" if there is none
+	Statement string // without the final semicolon, or ""
 	Declined  bool
 	Reason    string // why the model declined
 	Thought   string
@@ -361,7 +361,7 @@ func statementEnd(text string, inline bool) int {
 	return len(text)
 }
 
-// quotedSQL returns the length of the quoted text or comment at the start of a text, 0 if there is none. Without a
+// quotedSQL returns the length of the quoted text or comment at the start of a text, or 0. Without a
 // closing mark it extends to the end.
 func quotedSQL(text string) int {
 	to := func(from int, end string) int {

@@ -434,7 +434,8 @@ func (p *page) complaint(taken owners, w *Written) string {
 	return ""
 }
 
-// tellsOther reports whether a text is that of another tool of the database, or contains it and nothing of the own one.
+// tellsOther reports whether a text describes another tool of the database: it is that tool's text, or contains it
+// without the tool's own text.
 func (p *page) tellsOther(taken owners, w *Written) bool {
 	said, own := shape(p.derived, w.Summary), shape(p.derived, p.Lead)
 	for key, other := range taken {

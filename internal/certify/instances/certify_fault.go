@@ -32,8 +32,8 @@ func FaultReasons() map[string]string {
 		ReasonNotLanded:   "the plan, played by a policy that does not look, gives the right answer in spite of the fault",
 		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
 		ReasonNotClean:    "a policy fails where nothing goes wrong",
-		ReasonAlone:       "the fault that the instance is the harmless or mirrored variant of has no certificate",
-		ReasonNotHopeless: "what should show that nothing can be known does not hold, or the recovery policy does not " +
+		ReasonAlone:       "the instance is the look-alike or mirror of a fault without a certificate",
+		ReasonNotHopeless: "the proof that nothing can be known fails, or the recovery policy does not " +
 			"decline",
 	}
 }

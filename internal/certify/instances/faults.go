@@ -82,7 +82,7 @@ func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 
 // Faulted derives the instances of every task under combinations of faults, without hopeless ones, each with its
 // harmless variants: the look-alike, the mirror of a conflict, and the control of faults that add tools. Variants
-// exist only if the fault itself can be placed; one refusal covers all of them. The order is that of the tasks,
+// exist only if the fault itself can be placed; one refusal covers all of them. They follow the order of the tasks,
 // within a task that of the conditions around the faults, then that of the combinations, then that of
 // [condition.Variants]. It reads what [Instances] reads. The error is a [DeriveError].
 func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Yield, error) {

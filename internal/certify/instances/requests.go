@@ -300,7 +300,7 @@ func requestInstance(
 	return &in, nil
 }
 
-// written returns the wording of a writer, nil if there is none.
+// written returns the wording of a writer, or nil.
 func (m *requestWorker) written(ctx context.Context, t *request.Task, asked condition.Condition) (*request.Rewording,
 	string, error) {
 	if m.config.Scribe == nil || asked.Name != condition.NameParaphrase {
@@ -633,7 +633,7 @@ func sameRequest(a, b *request.Dropped) bool {
 	return a.Evidence == b.Evidence && slices.Equal(a.Messages, b.Messages)
 }
 
-// answer returns the right answer of a query on the published database, nil if there is none or it has no values.
+// answer returns the right answer of a query on the published database, or nil without values.
 func (m *requestWorker) answer(ctx context.Context, q *sqlast.Query) (*task.Gold, error) {
 	columns := proof.Columns(q)
 	f, err := m.examiner.ExamineOnce(ctx, q, columns)

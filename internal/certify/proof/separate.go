@@ -151,7 +151,7 @@ func (x *Separator) separation(
 	return result, nil
 }
 
-// callsBefore lists the successful calls of an episode up to that of the event, and the position of the latter.
+// callsBefore lists the successful calls of an episode up to the event's own, and the position of that one.
 func callsBefore(t *transcript.Transcript, event int) (calls []task.Action, at int) {
 	for i := 0; i <= event; i++ {
 		if ev := &t.Events[i]; ev.Kind == transcript.EventCall && ev.Error == nil {

@@ -103,7 +103,7 @@ func (v *verifier) pair() {
 	}
 	for _, c := range v.suite.Certificates {
 		if !seen[c.Instance] {
-			v.report(c.Instance, "the certificate is of no instance")
+			v.report(c.Instance, "the certificate belongs to no instance")
 		}
 	}
 	for _, t := range v.suite.Tasks {

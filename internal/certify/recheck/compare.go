@@ -174,7 +174,7 @@ func (v *verifier) transcripts() error {
 	err := v.suite.Played(func(p *suite.Played) error {
 		key := episode{p.Instance, p.Policy}
 		if !missing[key] {
-			v.report(p.Instance, "the transcript of %s is of no certificate, or the suite has it twice", p.Policy)
+			v.report(p.Instance, "the transcript of %s belongs to no certificate, or the suite has it twice", p.Policy)
 			return nil
 		}
 		delete(missing, key)

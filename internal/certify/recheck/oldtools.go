@@ -32,7 +32,7 @@ func newOldTools(v *verifier, tools []*task.Tool) *oldTools {
 	return o
 }
 
-// Candidates is that of [instances.Toolmaker].
+// Candidates implements [instances.Toolmaker].
 func (o *oldTools) Candidates(t *task.Task, query *sqlast.Query, asked condition.Condition) ([]instances.MadeTool,
 	error) {
 	id := suite.InstanceID{Task: t.ID, Specification: suite.Under("", asked.String())}.String()
@@ -64,7 +64,7 @@ func (o *oldTools) Candidates(t *task.Task, query *sqlast.Query, asked condition
 	return list, nil
 }
 
-// Name is that of [instances.Toolmaker].
+// Name implements [instances.Toolmaker].
 func (o *oldTools) Name(rivals []*twin.Rival) ([]*task.Tool, error) {
 	return slices.DeleteFunc(slices.Clone(o.suite.Made), func(made *task.Tool) bool {
 		return !slices.ContainsFunc(rivals, func(r *twin.Rival) bool { return r.Tool == made })

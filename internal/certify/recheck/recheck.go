@@ -114,7 +114,7 @@ type verifier struct {
 	open         map[string]*instances.Database
 	paths        map[string]*proof.FoundPaths // by task
 
-	vectors   *embedding.Vectors // by which texts were compared; nil for none
+	vectors   *embedding.Vectors // to compare texts with, or nil
 	scribe    *instances.Scribe  // of the suite's writer; nil for none
 	written   []request.Written  // by the writer, of requests
 	described []describe.Written // the same, of tools
@@ -210,7 +210,7 @@ func (v *verifier) report(instance, format string, args ...any) {
 	}
 }
 
-// Begin and Step are those of [instances.Progress].
+// Begin and Step implement [instances.Progress].
 
 func (v *verifier) Begin(steps int) {
 	v.mu.Lock()

@@ -57,7 +57,7 @@ func (f *Finder) check(
 		return fmt.Sprintf("the tools of its plans are %q, not %q", names(gold), c.Gold), nil
 	}
 	if len(c.Toolkit) < Minimum {
-		return fmt.Sprintf("the toolkit holds %d tools, fewer than %d", len(c.Toolkit), Minimum), nil
+		return fmt.Sprintf("the toolkit contains %d tools, fewer than %d", len(c.Toolkit), Minimum), nil
 	}
 	for _, name := range c.Toolkit {
 		t := k.byName[name]
@@ -65,7 +65,7 @@ func (f *Finder) check(
 			return fmt.Sprintf("there is no tool %q whose reads are known", name), nil
 		}
 		if slices.Contains(c.Gold, name) {
-			return fmt.Sprintf("the toolkit holds %s, which its plans call", name), nil
+			return fmt.Sprintf("the toolkit contains %s, which its plans call", name), nil
 		}
 		hit, err := reaches(ctx, f.config.World, k.toolkit, task, t.Tool)
 		if err != nil {
@@ -132,7 +132,7 @@ func (f *Finder) resolve(t *suite.Twin, task *task.Task) (at column, reason stri
 	case t.Database != f.config.Database || t.Task != task.ID:
 		return at, fmt.Sprintf("the twin is one of %s for %s", t.Database, t.Task)
 	case t.ID != identify(t):
-		return at, "the twin's id is not that of what it holds"
+		return at, "the twin's id does not match its content"
 	}
 	for i := range f.schema.Tables {
 		table := &f.schema.Tables[i]

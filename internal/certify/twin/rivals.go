@@ -24,7 +24,7 @@ type Rivals struct {
 	Needed int      // how many had to be made
 }
 
-// Related chooses n tools related to those of a task's plans; each of the latter in turn selects its most similar one
+// Related chooses n tools related to those of a task's plans; each tool of a plan in turn selects its most similar one
 // (Robustness of Agentic Function Calling §2.2). If the database has too few tools of at least the measure's
 // similarity, the missing ones come from makes, which returns tools made for the task in the order of trial; nil
 // makes none. It skips tools that can return the right answer in one call. If there are still too few, it chooses

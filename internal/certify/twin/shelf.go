@@ -188,8 +188,8 @@ type Substituted struct {
 // nearEnough is how similar a clear substitute is, as a share of the similarity of a doubtful one.
 const nearEnough = 0.5
 
-// substitute chooses the most similar tool that serves no need: one that plainly serves none if it is near enough, else
-// one of which a reviewer has to say it.
+// substitute chooses the most similar tool that serves no need: one that plainly serves no need if it is near enough,
+// else one that a reviewer has to confirm.
 func (s *Shelf) substitute(list []*task.Tool, near map[*task.Tool]float64, taken []*task.Tool, needs []Need) (
 	by *task.Tool, doubt bool) {
 	for _, t := range list {

@@ -292,7 +292,7 @@ func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment
 }
 
 // unstarted reports whether a command ended as shells and env end if the program that they should run does not exist
-// or is none, before it did anything.
+// or cannot be executed, before it did anything.
 func unstarted(out *command.Outcome, env *environment.Environment) bool {
 	const notExecutable, notFound = 126, 127
 	return (out.Exit == notExecutable || out.Exit == notFound) && out.Signal == "" && len(env.EventsFrom(0)) == 0

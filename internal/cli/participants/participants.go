@@ -184,7 +184,7 @@ func (c *Cast) model(ctx context.Context, spec string, arms []transcript.Arm) ([
 			continue
 		}
 		// A conversation that reaches its last reply ran out of turns, which is not silence: the protocol's number of
-		// replies is a budget. Protocols of one reply have none.
+		// replies is a budget. Protocols of one reply have no such budget.
 		budgets := [2]task.Budget{c.Settings.Budget, c.Settings.Budget} // in closed worlds, and in open ones
 		for i := range budgets {
 			config.Open = i == 1

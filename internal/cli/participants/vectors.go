@@ -18,7 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// Vectors returns the vectors of a suite and of a file; nil if the suite has none. Missing ones are made at an
+// Vectors returns the vectors of a suite and of a file, or nil if the suite has no vectors. Missing ones are made at an
 // address, or by the provider if its key is set.
 func Vectors(
 	getenv func(string) string, s *suite.Suite, address string, kept []embedding.Record,
@@ -104,7 +104,7 @@ func (v *SearchVectors) Close() error {
 	return os.Rename(partial, v.path)
 }
 
-// OpenSearchVectors returns the vectors of a run; nil if its suite has none.
+// OpenSearchVectors returns the vectors of a run, or nil if its suite has no vectors.
 func OpenSearchVectors(getenv func(string) string, s *suite.Suite, o *settings.Run) (*SearchVectors, error) {
 	path := o.Out + ".vectors.jsonl"
 	data, err := os.ReadFile(path)

@@ -73,7 +73,7 @@ func (r *Run) patterns(s *suite.Suite) ([]string, error) {
 	return patterns, nil
 }
 
-// Instances lists the instances that a run is of.
+// Instances lists the instances that a run plays.
 func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	patterns, err := r.patterns(s)
 	if err != nil {
@@ -118,8 +118,8 @@ func (r *Run) checkSQL(list []*suite.Instance) error {
 	return nil
 }
 
-// takesPairs reports whether a run is of pairs alone: if it is asked for, or if only models under judging protocols
-// take part and the suite has pairs.
+// takesPairs reports whether a run plays pairs alone: if the user asks for it, or if the suite has pairs and only
+// models under judging protocols take part.
 func (r *Run) takesPairs(s *suite.Suite) bool {
 	if r.Pairs || len(r.Agents) > 0 {
 		return r.Pairs

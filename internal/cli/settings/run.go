@@ -161,7 +161,7 @@ func (r *Run) selectionFlags() {
 func (r *Run) conversationFlags() {
 	f := r.content
 	f.Uint64Var(&r.Seed, "seed", 0, "seed of the policies' draws, and of sampling where the provider takes one")
-	f.StringVar(&r.Temperature, "temperature", "default", "sampling temperature; `default` leaves it to the provider")
+	f.StringVar(&r.Temperature, "temperature", "default", "sampling temperature as a `NUMBER`; default leaves it to the provider")
 	f.IntVar(&r.MaxTokens, "max-tokens", 0, "longest reply in tokens; 0 leaves it to the provider")
 	f.IntVar(&r.Loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number: 10 (codeact 15), and 30 "+
 		"where agents search for tools")
@@ -200,7 +200,7 @@ func (r *Run) executionFlags() {
 func (r *Run) providerFlags() {
 	f := r.provider
 	f.StringVar(&r.Judge, "judge", "", "model that assesses explanations of the protocol explain, as PROVIDER/NAME")
-	f.IntVar(&r.Concurrency, "concurrency", 8, "episodes of models side by side")
+	f.IntVar(&r.Concurrency, "concurrency", 8, "episodes of models at the same time")
 	f.IntVar(&r.Rates.RequestsPerMinute, "rpm", 0, "requests a minute to the provider; 0 is no limit")
 	f.IntVar(&r.Rates.TokensPerMinute, "tpm", 0, "tokens a minute to the provider; 0 is no limit")
 	f.Float64Var(&r.MaxCost, "max-cost", 0, "stop before spending this, in US dollars; 0 is no limit")
@@ -216,7 +216,7 @@ func (r *Run) providerFlags() {
 // Flags adds the flags of `run`.
 func (r *Run) Flags(f *pflag.FlagSet) {
 	f.StringVar(&r.Out, "out", "", "file of the run")
-	f.StringVar(&r.Gate, "gate", "", "seal the rules of this YAML file into the run, for `seatrial gate`")
+	f.StringVar(&r.Gate, "gate", "", "seal the rules of this YAML `FILE` into the run, for seatrial gate")
 	f.AddFlagSet(r.content)
 	f.AddFlagSet(r.execution)
 	f.AddFlagSet(r.provider)
@@ -259,7 +259,7 @@ func SuiteFlag(f *pflag.FlagSet, dir *string) {
 
 // WorkersFlag adds --workers.
 func WorkersFlag(f *pflag.FlagSet, workers *int) {
-	f.IntVar(workers, "workers", runtime.GOMAXPROCS(0), "how much is done side by side; never changes the result")
+	f.IntVar(workers, "workers", runtime.GOMAXPROCS(0), "tasks or episodes worked on at the same time; never changes the result")
 }
 
 // PythonFlag adds --python-wasi.

@@ -45,7 +45,7 @@ func isPlain(name string) bool {
 
 func isWordRune(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// wordLength returns the length in bytes of the word at the start of text, 0 if there is none.
+// wordLength returns the length in bytes of the word at the start of text, or 0.
 func wordLength(text string) int {
 	for i, c := range text {
 		if !isWordRune(c) {

@@ -46,7 +46,7 @@ const (
 var Reasons = map[string]string{
 	reasonManyGoldTools: "the plans of the task need more tools than the condition shows",
 	reasonFewTools:      "there are fewer tools than the condition shows",
-	reasonNothingToFind: "the tools are of no database, or belong to one question: there is nothing to search",
+	reasonNothingToFind: "there is nothing to search: the tools belong to no database, or to one question",
 	reasonNoGoldTools:   "no plan of the task calls a tool",
 }
 

@@ -156,7 +156,7 @@ func (r *record) id() (string, *fault) {
 	case bad != nil:
 		return "", bad
 	case id == "":
-		return "", faultAt(m.start, BadRow, `"id" is empty`).withHint("leave it out if there is none")
+		return "", faultAt(m.start, BadRow, `"id" is empty`).withHint("leave the field out, or write an id")
 	case len(id) > longest:
 		return "", faultAt(m.start, BadRow, `"id" is longer than %d bytes`, longest)
 	case strings.ContainsFunc(id, unicode.IsControl):

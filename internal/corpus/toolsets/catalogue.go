@@ -150,7 +150,7 @@ func (l *loader) files(pattern string) ([]string, error) {
 	}
 	if len(names) == 0 {
 		return nil, diag.Usagef("there is no %s in the folder", pattern).At(l.dir, 0, 0).
-			WithHint("name the folder that holds it")
+			WithHint("name the folder that contains it")
 	}
 	slices.Sort(names)
 	return names, nil

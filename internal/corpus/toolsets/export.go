@@ -34,7 +34,7 @@ func Export(questions []Shown, corpus []*task.Tool) (map[string][]byte, error) {
 		q := &questions[i]
 		part := q.Task.Facets["category"]
 		if part == "" || part != path.Base(part) {
-			return nil, fmt.Errorf("task %s is of no part of a corpus", q.Task.ID)
+			return nil, fmt.Errorf("task %s belongs to no part of a corpus", q.Task.ID)
 		}
 		name := q.Task.Corpus + "_" + part + ".json"
 		if q.Task.Corpus == "bfcl" {

@@ -57,7 +57,7 @@ type declared struct {
 	enum         []Value
 }
 
-// ReadFunction reads the document of one function; name is that of the file, for the places of errors. It reads every
+// ReadFunction reads the document of one function; name is the file's, for the places of errors. It reads every
 // error that it can find.
 func ReadFunction(name string, data []byte) (*Function, []diag.Diagnosis) {
 	p := newDocument(name, data, 1)

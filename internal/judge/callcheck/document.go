@@ -40,7 +40,7 @@ type AnswerParameter struct {
 }
 
 // ReadQuestions reads a file of questions: JSON Lines, an entry a line. It leaves out wrong lines and explains them in
-// the diagnoses; name is that of the file.
+// the diagnoses; name is the file's.
 func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Question, string, bool) {
 		q := Question{Position: p.position(v.at), Original: p.original(v)}
@@ -68,7 +68,7 @@ func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 }
 
 // ReadAnswers reads a file of possible answers: JSON Lines, an entry a line. It leaves out wrong lines and explains
-// them in the diagnoses; name is that of the file.
+// them in the diagnoses; name is the file's.
 func ReadAnswers(name string, data []byte) ([]Answers, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Answers, string, bool) {
 		a := Answers{Position: p.position(v.at), Original: p.original(v)}

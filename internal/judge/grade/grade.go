@@ -63,7 +63,7 @@ const (
 	JudgedNo  = "no"
 )
 
-// Grade is the result of grading one episode. Counts are of events in the transcript. Tokens sums input and output.
+// Grade is the result of grading one episode. Counts count events of the transcript. Tokens sums input and output.
 // CostUSD is in US dollars.
 type Grade struct {
 	Format   string `json:"format"`
@@ -222,7 +222,7 @@ func read(task *task.Task, t *transcript.Transcript) (*episode, error) {
 // readEnd reads how an episode ended, without the preceding calls.
 func readEnd(task *task.Task, t *transcript.Transcript) (*episode, error) {
 	if t.Header.Task != task.ID {
-		return nil, fmt.Errorf("the transcript is of task %q, not of %q", t.Header.Task, task.ID)
+		return nil, fmt.Errorf("the transcript belongs to task %q, not to %q", t.Header.Task, task.ID)
 	}
 	e := &episode{task: task, t: t, end: t.End()}
 	if e.end != nil && e.end.Gold != nil {

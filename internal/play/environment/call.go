@@ -371,7 +371,7 @@ type returned struct {
 
 func newReturned(worlds int) *returned { return &returned{results: make([]*task.Result, worlds)} }
 
-// onWorlds runs a call on the episode's world and then on each neighbour, and delivers the result of the former. It
+// onWorlds runs a call on the episode's world and then on each neighbour, and delivers the first result. It
 // takes columns of any type where none are declared. A mistake on the episode's world ends the call; on a neighbour it
 // is recorded instead of a digest.
 func (e *Environment) onWorlds(c *call, ordered bool, columns []task.Column,
@@ -453,7 +453,7 @@ func contentBuffer(r *task.Result) []byte {
 	return make([]byte, 0, 2+width*len(r.Rows))
 }
 
-// untyped declares columns of which only the names are known.
+// untyped declares columns whose types are not known.
 func untyped(names []string) []task.Column {
 	columns := make([]task.Column, len(names))
 	for i, name := range names {

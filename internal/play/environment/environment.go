@@ -68,8 +68,8 @@ type Config struct {
 	Recorded bool
 	// Companions are the tools that conditions add: shown after the toolkit. May be nil.
 	Companions *Toolkit
-	// Database is that of World. Tools of other databases run on the worlds that Elsewhere returns, which are the same for
-	// every neighbour of World. If it is nil, all tools run on World.
+	// Database is the name of World's database. Tools of other databases run on the worlds that Elsewhere returns, which
+	// are the same for every neighbour of World. If it is nil, all tools run on World.
 	Database  string
 	Elsewhere func(ctx context.Context, database string) (World, error)
 	// Open makes the agent search for its tools; nil shows it the toolkit.

@@ -21,7 +21,7 @@ type unread struct {
 }
 
 // Settled remembers the digests of data handles by their identity. It is safe for concurrent use and bounded: when
-// full, it remembers no more.
+// full, it remembers no further results.
 type Settled struct {
 	mu    sync.Mutex
 	known map[string]*settlement

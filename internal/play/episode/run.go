@@ -103,7 +103,7 @@ type job struct {
 
 // Execute plays every episode of the run that is not finished. If the provider or Seatrial fails in an episode, it is
 // stored as invalid and the run continues. When ctx is cancelled, episodes under way end as interrupted, the others are
-// left for a resumed run, and the error is ctx's cause. Any other error is that of the store.
+// left for a resumed run, and the error is ctx's cause. Any other error comes from the store.
 func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	if r.Trials < 1 || r.Workers < 1 || r.Concurrency < 1 || r.Now == nil {
 		return Progress{}, errors.New("run: trials, workers, concurrency and a clock must be given")

@@ -33,7 +33,7 @@ func Endings(rows []report.Row) string {
 }
 
 // Unambiguous states the success of each agent without the tasks whose request leaves open what its answer is graded
-// by, "" if there are none.
+// by, or "".
 func Unambiguous(agents []report.Agent) string {
 	var parts []string
 	for i := range agents {

@@ -45,7 +45,7 @@ func Causes(rows []report.Row, width int) string {
 	return b.String()
 }
 
-// Weakest names the kinds of faults under which the fewest answers were right, at most n; nil if there are none.
+// Weakest names the kinds of faults under which the fewest answers were right, at most n.
 func Weakest(rows []report.Row, n int) []string {
 	kinds := map[string]*Share{}
 	for i := range rows {

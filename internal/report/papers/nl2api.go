@@ -15,7 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Protocols that have columns of their own. Policies have none.
+// Protocols that have columns of their own. Policies play under no protocol.
 const (
 	protocolOneShot = "one-shot"
 	protocolNative  = "one-shot-native"
@@ -378,7 +378,7 @@ func differenceColumns() []table.Column[*changed] {
 	}
 }
 
-// condition summarizes the episodes of a group under a condition; nil if there are none.
+// condition summarizes the episodes of a group under a condition, or nil if there are no such episodes.
 func (m *material) condition(g *report.Group, condition string) *report.Condition {
 	rows := under(g, condition)
 	if len(rows) == 0 {

@@ -133,7 +133,7 @@ func (r *Run) Instance(id string) *suite.Instance { return r.instances[id] }
 // Task returns a task of the suite; nil if it has no such id.
 func (r *Run) Task(id string) *task.Task { return r.tasks[id] }
 
-// Certificate returns the certificate of an instance; nil if it has none.
+// Certificate returns the certificate of an instance, or nil.
 func (r *Run) Certificate(instance string) *suite.Certificate { return r.certificates[instance] }
 
 // text returns a setting of a run that is a string, else "".
@@ -159,7 +159,7 @@ func Name(paths []string, at int) string {
 // Labels returns the labels of the run, by key.
 func (r *Run) Labels() map[string]string {
 	var list []string
-	_ = json.Unmarshal(r.Store.Meta().Settings["label"], &list) // a run of another command has none
+	_ = json.Unmarshal(r.Store.Meta().Settings["label"], &list) // runs of other commands have no labels
 	labels := make(map[string]string, len(list))
 	for _, entry := range list {
 		key, value, _ := strings.Cut(entry, "=")

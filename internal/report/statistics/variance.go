@@ -74,7 +74,7 @@ func (d *Design) reach() float64 {
 	return distuv.UnitNormal.Quantile(1-d.Alpha/2) + distuv.UnitNormal.Quantile(d.Power)
 }
 
-// variance is that of the difference on one task with so many trials an arm.
+// variance is the variance of the difference on one task, with the given number of trials an arm.
 func (d *Design) variance(trials int) float64 {
 	return (d.Between + (d.WithinA+d.WithinB)/float64(trials)) * max(1, d.Effect)
 }

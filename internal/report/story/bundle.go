@@ -31,7 +31,7 @@ type bundleHead struct {
 	Twins    int    `json:"clean_episodes"` // that follow, beside which the others are shown
 }
 
-// WriteBundle writes episodes with the clean episodes beside which they are shown: JSON Lines, a head and a line for
+// WriteBundle writes episodes with the clean episodes that they are shown beside: JSON Lines, a head and a line for
 // each episode. It returns how many lines of episodes it wrote. Contents depend on the run and the ids alone.
 func WriteBundle(ctx context.Context, w io.Writer, s Source, ids []string) (int, error) {
 	var cases []*Case

@@ -39,7 +39,7 @@ type Case struct {
 	ElapsedMS float64            `json:"elapsed_ms"`
 	Grade     grade.Grade        `json:"grade"`
 	Handles   string             `json:"handles,omitempty"` // how data handles were shown
-	// Twin is the id of the clean episode of the same task, agent, arm and trial; "" if there is none.
+	// Twin is the id of the clean episode of the same task, agent, arm and trial, or "".
 	Twin string `json:"twin,omitempty"`
 }
 

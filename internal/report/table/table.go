@@ -16,7 +16,7 @@ type Table struct {
 	Heads []Head
 	Cells [][]string
 	Notes []string
-	// Records hold the unrounded values: text, int or float64 by key, nil where there is none. The key [Missing] maps
+	// Records contain the unrounded values: text, int, float64 or nil by key. The key [Missing] maps
 	// such keys to the reason.
 	Records []map[string]any
 	wilson  bool // some interval is Wilson's
@@ -31,7 +31,7 @@ type Head struct {
 	Right bool   // aligned to the right, as numbers are
 	// Rank decides which columns a narrow terminal hides: the highest rank first, rank 0 never.
 	Rank int
-	Keys []string // of the values behind its cells
+	Keys []string // of the values that its cells show
 }
 
 // Column is a column of rows of type R.
@@ -148,7 +148,7 @@ func number(v *float64, write Format, why string) Cell {
 	return Cell{Text: write(*v), Values: []any{*v}}
 }
 
-// Told is [Number2] whose cells show why a number is missing.
+// Told is like [Number2], and its cells show why a number is missing.
 func Told[R any](name, key string, rank int, write Format, get func(R) (*float64, string)) Column[R] {
 	c := Number2(name, key, rank, write, get)
 	plain := c.Cell

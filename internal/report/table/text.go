@@ -50,7 +50,7 @@ func (t *Table) Text(terminal Terminal) string {
 	return b.String()
 }
 
-// notes are those of the table, and what a marked interval means.
+// notes returns the table's notes, and the meaning of a marked interval.
 func (t *Table) notes() []string {
 	notes := slices.Clone(t.Notes)
 	if t.wilson {

@@ -50,7 +50,7 @@ func (g *gate) changed(c net.Conn, state http.ConnState) {
 	}
 }
 
-// connectionKey is that of a request's connection in its context.
+// connectionKey is the key of a request's connection in its context.
 type connectionKey struct{}
 
 // watch treats connections whose bodies are on their way like those whose headers are. The bound on the time of a
@@ -81,7 +81,7 @@ type arriving struct {
 	over       bool
 }
 
-// Read is that of [io.Reader].
+// Read implements [io.Reader].
 func (a *arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && !a.over {

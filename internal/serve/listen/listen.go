@@ -41,7 +41,7 @@ type Server struct {
 }
 
 // Serve serves on a listener until ctx is done: what is under way comes to its end within bounds. It returns the
-// context of these bounds, which the caller must cancel. The error is that of the listener or of Tick.
+// context of these bounds, which the caller must cancel. The error comes from the listener or from Tick.
 func (s *Server) Serve(ctx context.Context, l net.Listener) (within context.Context, cancel context.CancelFunc,
 	err error) {
 	connections, header := s.Connections, s.HeaderTime

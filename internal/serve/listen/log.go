@@ -114,7 +114,7 @@ type answer struct {
 	notes   []slog.Attr
 }
 
-// WriteHeader is that of [http.ResponseWriter].
+// WriteHeader implements [http.ResponseWriter].
 func (w *answer) WriteHeader(status int) {
 	if w.status < 200 { // statuses below only inform
 		w.status = status
@@ -122,7 +122,7 @@ func (w *answer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write is that of [http.ResponseWriter].
+// Write implements [http.ResponseWriter].
 func (w *answer) Write(p []byte) (int, error) {
 	if w.status < 200 {
 		w.status = http.StatusOK

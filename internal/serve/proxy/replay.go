@@ -384,7 +384,7 @@ func (w *replayWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if e != nil && e.lasts() {
 		from, to := io.Pipe()
 		go func() {
-			p.answer(m, e, func(raw []byte) { _, _ = fmt.Fprintf(to, "data: %s\n\n", raw) }) // a client that left reads no more
+			p.answer(m, e, func(raw []byte) { _, _ = fmt.Fprintf(to, "data: %s\n\n", raw) }) // a client that left reads nothing
 			_ = to.Close()                                                                   // it always succeeds
 		}()
 		response = w.response(r, http.StatusOK, typeEvents, nil)

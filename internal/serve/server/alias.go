@@ -67,7 +67,7 @@ func makeAliasKey(path string) error {
 	return os.Link(file.Name(), path)
 }
 
-// resolve returns the name of an instance for its name or alias, "" if there is none.
+// resolve returns the name of an instance for its name or alias, or "".
 func (s *Episodes) resolve(name string) string {
 	if _, known := s.instances[name]; known {
 		return name

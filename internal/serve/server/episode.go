@@ -143,7 +143,7 @@ func (s *Episodes) environmentOf(
 	return env, err
 }
 
-// ID is the episode's id: that of its transcript, by which runs and reports name it.
+// ID is the id of the episode's transcript, which runs and reports name.
 func (e *Episode) ID() string { return e.header.ID }
 
 // Header names the episode in full. Agents must not see it: the instance names its conditions.

@@ -70,8 +70,8 @@ type Episodes struct {
 	closing  bool
 	byHandle map[string]*Episode
 	byID     map[string]*Episode
-	open     int                  // that have not ended, those that are being made too
-	trials   map[string]int       // the first trial that may be free, by what the trials are of
+	open     int                  // episodes that have not ended, including those being made
+	trials   map[string]int       // the first trial that may be free, by trialsOf
 	finished map[string]bool      // episodes that the store had when it was opened, and those that ended since
 	keys     map[string]*creation // by idempotency key
 	keyOrder []string

@@ -82,7 +82,7 @@ func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded
 
 const (
 	requestURI = "seatrial://request"
-	// mcpVersion is that of the form in which episodes are shown over MCP.
+	// mcpVersion is the version of the form in which MCP shows episodes.
 	mcpVersion = "1"
 )
 
@@ -150,7 +150,7 @@ func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTool
 type outcome struct {
 	text   []byte // an observation
 	failed bool   // it is an error that the agent sees
-	broken string // the connection broke, in words for transports that have none to break
+	broken string // the connection broke: what to say over transports without a connection
 }
 
 // progress is called while an answer is delayed.

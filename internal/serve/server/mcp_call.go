@@ -72,7 +72,7 @@ func (h *httpDesk) served(a *api, w http.ResponseWriter, r *http.Request, sessio
 	return false
 }
 
-// isPlain reports whether a request's header is that of a call as clients make it.
+// isPlain reports whether a request has the header of an ordinary client's call.
 func isPlain(header http.Header) bool {
 	accept := strings.Join(header["Accept"], ",")
 	return header.Get("Content-Type") == "application/json" && strings.Contains(accept, "application/json") &&
@@ -80,7 +80,7 @@ func isPlain(header http.Header) bool {
 		header["Last-Event-Id"] == nil && header["Mcp-Method"] == nil
 }
 
-// isID reports whether a request bears a text or a whole number, by which it is answered.
+// isID reports whether a request's id is a text or a whole number.
 func isID(id json.RawMessage) bool {
 	if len(id) == 0 {
 		return false

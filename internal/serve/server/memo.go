@@ -46,7 +46,7 @@ func newMemo(worlds episode.Worlds, bound int) *memo {
 	return m
 }
 
-// Worlds is that of [episode.Worlds].
+// Worlds implements [episode.Worlds].
 func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
 	environment.World, []environment.World, error,
 ) {
@@ -66,7 +66,7 @@ func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) 
 // alone are worlds without their neighbours.
 type alone struct{ worlds *memo }
 
-// Worlds is that of [episode.Worlds].
+// Worlds implements [episode.Worlds].
 func (a alone) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
 	environment.World, []environment.World, error,
 ) {
@@ -109,7 +109,7 @@ type remembering struct {
 	memo *memo
 }
 
-// Query is that of [environment.World].
+// Query implements [environment.World].
 func (w *remembering) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
 	text := make([]byte, 0, len(statement)+16*len(args)+16)
 	text = append(text, statement...)
@@ -127,7 +127,7 @@ func (w *remembering) Query(ctx context.Context, statement string, args []task.V
 	return r, err
 }
 
-// Digest is that of [environment.Digester].
+// Digest implements [environment.Digester].
 func (w *remembering) Digest(r *task.Result, ordered bool) string {
 	if len(r.Rows) == 0 {
 		return r.Digest(ordered)
@@ -190,7 +190,7 @@ func (m *memo) put(key memoKey, r *task.Result) {
 	}
 }
 
-// Published is that of [memo].
+// Published implements [memo].
 func (a alone) Published(ctx context.Context, database string) (environment.World, error) {
 	return a.worlds.Published(ctx, database)
 }

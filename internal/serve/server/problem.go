@@ -24,7 +24,7 @@ type problem struct {
 	Done   bool   `json:"done,omitempty"` // the episode has ended
 }
 
-// statusOf says how HTTP says an error of a tool. What is not listed is the client's mistake.
+// statusOf returns the HTTP status of an error of a tool. A code that is not listed is the client's mistake.
 func statusOf(code string) int {
 	switch code {
 	case task.CodeUnknownTool:
@@ -118,7 +118,7 @@ const buffered = 2048
 // deadliner is what a [http.ResponseWriter] may also be: see [http.ResponseController].
 type deadliner interface{ SetWriteDeadline(time.Time) error }
 
-// send writes an answer; what a client is too slow to read in time is lost to it alone.
+// send writes an answer. A client that is too slow loses its own answer and delays no other.
 func send(w http.ResponseWriter, status int, body []byte) {
 	if d, ok := w.(deadliner); ok { // not every writer has deadlines
 		_ = d.SetWriteDeadline(time.Now().Add(writeTime))
@@ -130,7 +130,7 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the client is gone
 }
 
-// fail answers with a refusal in its words, and with any other error in none: its text may name what clients must not
+// fail answers a refusal with its words. Any other error gets no words: its text may name what clients must not
 // see.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal := refusalIn(err)

@@ -19,7 +19,7 @@ const answerTime = 3 * time.Minute
 
 // Serve serves a core on a listener until ctx is done, and closes the core: what is under way comes to its end within
 // bounds, every open episode is kept as interrupted. At most that many connections are open; those that wait for
-// nothing give way first. The error is that of the listener or of the store.
+// nothing give way first. The error comes from the listener or from the store.
 func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, connections int,
 	header time.Duration) error {
 	s := listen.Server{

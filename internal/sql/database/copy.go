@@ -88,7 +88,7 @@ func openImage(file string) (*connection, error) {
 		return nil, err
 	}
 	const writeVersion, readVersion = 18, 19
-	if len(image) > readVersion { // a write-ahead log cannot be kept with a copy in memory, and an immutable file has none
+	if len(image) > readVersion { // a copy in memory or an immutable file has no write-ahead log
 		image[writeVersion], image[readVersion] = min(image[writeVersion], 1), min(image[readVersion], 1)
 	}
 	c, err := openConnection(":memory:", sqlite3.SQLITE_OPEN_READWRITE|sqlite3.SQLITE_OPEN_CREATE)

@@ -241,8 +241,8 @@ func (w *World) query(ctx context.Context, statement string, args []task.Value, 
 	return c.query(ctx, statement, args, limits{rows: rows, time: w.options.Timeout})
 }
 
-// TextValues lists the different texts of a column, sorted by their bytes; they are read once. A column or table that
-// does not exist has none.
+// TextValues lists the different texts of a column, sorted by their bytes; they are read once. For a column or table
+// that does not exist, the list is empty.
 func (w *World) TextValues(ctx context.Context, table, column string) ([]string, error) {
 	key := table + "\x00" + column
 	w.mu.Lock()

@@ -565,7 +565,7 @@ func (p *Printer) binary(e *ast.BinaryExpr) string {
 }
 
 // collates reports whether the collating sequence of a column is known. A view's is not, and what a sub-SELECT computes
-// has none, so that in an equation the other side's counts on either side.
+// has no collation, so that in an equation the other side's counts on either side.
 func (q *Query) collates(r *Ref) bool {
 	if r == nil || r.Column < 0 {
 		return r != nil

@@ -154,7 +154,8 @@ func distinctMatters(q *sqlast.Query) bool {
 	return m == nil || !m.Equivalent
 }
 
-// Undistinct returns a query without its outermost DISTINCT; "" if it has none, or if that never changes an answer.
+// Undistinct returns a query without its outermost DISTINCT. It returns "" if the query has no DISTINCT, or if that
+// never changes an answer.
 func Undistinct(q *sqlast.Query) string {
 	if m := withoutDistinct(q); m != nil && !m.Equivalent {
 		return m.SQL

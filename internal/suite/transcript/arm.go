@@ -12,7 +12,7 @@ import (
 type Arm struct {
 	Hint     string  // the arm of hints; "" where none are given
 	Budget   float64 // the scale of the base budget; 0 where budgets are not scaled
-	Shots    int     // examples that the agent was shown; 0 where there are none
+	Shots    int     // examples that the agent was shown, or 0
 	Scenario string  // what the agent learns of an earlier attempt, if its protocol says so; else ""
 	World    int     // the fresh world of the episode, from 1; 0 on the published one
 	Informed bool    // a second try after a failure: it uses the verdict of the grader

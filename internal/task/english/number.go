@@ -19,7 +19,7 @@ type Numeral struct {
 	Lone     bool // it is a word that implies a number: both, single, triple
 	Ordinal  bool // it says which one: 3rd, third
 	named    bool // its digits touch what makes them part of a name or a date
-	scaled   int  // where the word ends that multiplies it: "million"; 0 where there is none
+	scaled   int  // where the word ends that multiplies it ("million"), or 0
 }
 
 // Means reports whether a number may be v.

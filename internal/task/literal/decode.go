@@ -74,7 +74,7 @@ func (r *decoder) bare(v *Node) (err error) {
 	switch c := r.peek(); {
 	case c == '{' || c == '[':
 		if r.depth++; r.depth > r.max {
-			return r.fail("lists and objects stand more than %d deep in each other", r.max)
+			return r.fail("lists and objects are nested more than %d deep", r.max)
 		}
 		if c == '{' {
 			err = r.dict(v)

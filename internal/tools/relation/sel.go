@@ -7,7 +7,7 @@ import (
 
 // Sel returns the call of the sel style that does what a call of the slot style does (NL2API §3.2): its closed
 // arguments are in the tool's name. A retrieval of several keys is several calls in the sel style, so Sel cannot
-// return it: made says of which keys there is no getter.
+// return it: made reports whether a plan made a key itself, so that no tool returns it.
 func Sel(tool string, arguments map[string]any, made func(key string) bool) (string, map[string]any, error) {
 	out := maps.Clone(arguments)
 	closed := func(name string) string {

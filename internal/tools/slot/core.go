@@ -10,7 +10,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// chain is the calls of one SELECT, each made on the handle of the one before.
+// chain is the calls of one SELECT, each made on the handle of the previous one.
 type chain struct {
 	s       *slotter
 	core    *ast.SelectQuery
@@ -42,7 +42,7 @@ func (s *slotter) extended(stmt *ast.SelectStmt) node {
 	return result.at
 }
 
-// statement compiles a SELECT, once however often it is used. named says that its keys are referred to.
+// statement compiles a SELECT once, even if it is used several times. named says that its keys are referred to.
 func (s *slotter) statement(stmt *ast.SelectStmt, named bool) *slotResult {
 	if r := s.results[stmt]; r != nil {
 		return r

@@ -78,8 +78,8 @@ var inexpressible = map[string]string{
 	reasonWindow:       "a window with a frame, or a base window, of its own",
 	reasonJoin:         "an outer join with a nested SELECT that is more than equalities between its columns and the rest",
 	reasonRowValue:     "a row of several values as an operand",
-	reasonHiddenColumn: "the rowid of a table, which no key stands for",
-	reasonLiteral:      "a literal that no argument can hold",
+	reasonHiddenColumn: "the rowid of a table, which is no key",
+	reasonLiteral:      "a literal that no argument can express",
 	reasonLimit:        "a LIMIT or OFFSET that is not a plain number",
 
 	reasonPaperNested:     "a nested SELECT",
