@@ -161,7 +161,7 @@ func (r *Run) selectionFlags() {
 func (r *Run) conversationFlags() {
 	f := r.content
 	f.Uint64Var(&r.Seed, "seed", 0, "seed of the policies' draws, and of sampling where the provider takes one")
-	f.StringVar(&r.Temperature, "temperature", "default", "sampling temperature as a `NUMBER`; default leaves it to the provider")
+	f.StringVar(&r.Temperature, "temperature", "default", "sampling `TEMPERATURE`; default leaves it to the provider")
 	f.IntVar(&r.MaxTokens, "max-tokens", 0, "longest reply in tokens; 0 leaves it to the provider")
 	f.IntVar(&r.Loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number: 10 (codeact 15), and 30 "+
 		"where agents search for tools")
@@ -259,7 +259,7 @@ func SuiteFlag(f *pflag.FlagSet, dir *string) {
 
 // WorkersFlag adds --workers.
 func WorkersFlag(f *pflag.FlagSet, workers *int) {
-	f.IntVar(workers, "workers", runtime.GOMAXPROCS(0), "tasks or episodes worked on at the same time; never changes the result")
+	f.IntVar(workers, "workers", runtime.GOMAXPROCS(0), "tasks or episodes at the same time; never changes the result")
 }
 
 // PythonFlag adds --python-wasi.
