@@ -131,7 +131,7 @@ type dialect interface {
 	observe(seen []task.Observation) ([]model.Message, error)
 }
 
-// grower is a dialect that can read calls of tools that have come into view in the course of a conversation.
+// toolsChanger is a dialect that can read calls of tools that have come into view in the course of a conversation.
 type toolsChanger interface{ grow(view *task.View) }
 
 // offerer is a dialect that offers such tools in the request itself.
