@@ -83,7 +83,7 @@ func (a *app) auditCommand() *cobra.Command {
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the audit")
-	settings.ResourceFlags(f, &o.ExampleTimeout, &o.MaxMemory)
+	settings.ResourceFlags(f, &o.ExampleTimeout, &o.MaxTime, &o.MaxMemory)
 	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	return cmd
 }

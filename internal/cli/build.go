@@ -104,7 +104,7 @@ func (a *app) buildCommand() *cobra.Command {
 		"file of reviewers' verdicts (JSON Lines) on changed static tasks; dropped ones are refused")
 	f.StringVar(&sign, "sign", "", "private key that signs the suite (seatrial keygen)")
 	w.flags(cmd)
-	settings.ResourceFlags(f, &o.ExampleTimeout, &o.MaxMemory)
+	settings.ResourceFlags(f, &o.ExampleTimeout, &o.MaxTime, &o.MaxMemory)
 	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	return cmd
 }

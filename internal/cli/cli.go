@@ -193,7 +193,7 @@ type app struct {
 const exitCodes = `Exit codes:
   0    success
   1    the command worked and found a failure: a certificate that does not hold, a missed target of selftest, a
-       build without a task, a statement over its time limit, a spending limit that was reached, an agent that
+       build without a task or over a limit of time or memory, a spending limit that was reached, an agent that
        fails again and again (--max-failures) or in its first try, findings of an audit, a condition of --fail-on,
        a failed server of a proxy, a replay that differs, a gate that blocks
   2    bad arguments or bad input; nothing was written

@@ -67,6 +67,7 @@ type Options struct {
 	Limit              int           // examples read of each corpus; 0 is all
 	StatementTimeout   time.Duration // a statement that takes longer ends the build
 	ExampleTimeout     time.Duration // an example that takes longer ends the build; 0 is no limit
+	MaxTime            time.Duration // a build that takes longer ends; 0 is no limit
 	MaxMemory          int64         // bytes; a build that uses more ends; 0 is no limit
 	// documents the tools of the func and rest styles, and words changed requests; nil for none
 	Writer          describe.Writer
@@ -83,13 +84,15 @@ type Options struct {
 	Workers  int
 	WorkDir  string
 	Progress func(Progress)
+
+	steps, work int64 // other bounds than database.MaxSteps and maxWork, for tests
 }
 
 // Defaults returns the options that a command starts from.
 func Defaults() Options {
 	return Options{
 		Styles: []string{task.StyleFunc}, Name: "suite", Names: function.NamesObscure, MaxRows: 100, Neighbours: 24,
-		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute,
+		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: proof.DefaultTimeout,
 		ExampleTimeout: 30 * time.Minute,
 		Wording:        fault.WordingPlain,
 		Workers:        runtime.GOMAXPROCS(0),
@@ -120,7 +123,8 @@ type item struct {
 	example   questions.Example
 	corpus    string
 	id        string
-	variantOf string // id of the source of a variant
+	variantOf string         // id of the source of a variant
+	work      *database.Work // of its statements in all passes
 	query     *sqlast.Query
 	columns   []task.Column
 	found     *proof.Finding
@@ -185,24 +189,34 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 		return nil, err
 	}
 	defer b.close()
-	if static, err := isStatic(opts); err != nil {
+	static, err := isStatic(opts)
+	if err != nil {
 		return nil, err
-	} else if static {
-		return b.runStatic(ctx)
 	}
-	if opts.Verdicts != "" {
+	if opts.Verdicts != "" && !static {
 		return nil, diag.Usagef("verdicts are on tasks whose tools cannot be run: others are proven")
 	}
 	ctx, stop := b.watch(ctx)
 	defer stop()
-	if err := b.passes(ctx); err != nil {
+	var built *Built
+	err = awaited(ctx, func() (err error) {
+		defer diag.Guard(&err, "build")
+		if static {
+			built, err = b.runStatic(ctx)
+			return err
+		}
+		if err = b.passes(ctx); err == nil {
+			built, err = b.assemble(ctx)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, b.cause(ctx, err)
 	}
-	built, err := b.assemble(ctx)
-	return built, b.cause(ctx, err)
+	return built, nil
 }
 
-// watch begins to watch the memory of the build.
+// watch begins to watch the time and the memory of the build.
 func (b *builder) watch(ctx context.Context) (context.Context, func()) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go b.budget.watch(ctx, stop)
@@ -215,12 +229,18 @@ func (b *builder) cause(ctx context.Context, err error) error {
 	if err != nil && errors.As(context.Cause(ctx), &ended) {
 		return ended
 	}
+	var limit *database.LimitError
+	if errors.As(err, &limit) && !errors.As(err, &ended) {
+		e := &diag.Error{Exit: diag.ExitFailed, Cause: err, Message: err.Error()}
+		return e.WithHint("raise --statement-timeout: a time limit never decides what is published")
+	}
 	return err
 }
 
 func newBuilder(opts Options) (*builder, error) {
 	b := &builder{opts: opts, byName: map[string]*source{}, ways: map[string]*proof.FoundPaths{}, budget: budget{
-		timeout: opts.ExampleTimeout, memory: opts.MaxMemory, spent: map[*item]time.Duration{}, atWork: map[string]bool{},
+		timeout: opts.ExampleTimeout, whole: opts.MaxTime, memory: opts.MaxMemory, spent: map[*item]time.Duration{},
+		atWork: map[string]time.Time{},
 	}}
 	faults, err := condition.ParseFaults(opts.Faults)
 	if err != nil {
@@ -293,7 +313,7 @@ func (b *builder) load(context.Context) error {
 					WithHint("build the two corpora apart, or give the examples other ids")
 			}
 			ids[e.ID] = c.Name
-			it := &item{example: e, corpus: c.Name, id: e.ID}
+			it := &item{example: e, corpus: c.Name, id: e.ID, work: b.newWork()}
 			b.items = append(b.items, it)
 			if src := names[e.Database]; src != nil {
 				src.items = append(src.items, it)
@@ -467,7 +487,7 @@ func (b *builder) examine(ctx context.Context) error {
 		}
 		defer examiner.Close()
 		for _, it := range s.items {
-			if err := b.budget.example(ctx, it, func(ctx context.Context) error {
+			if err := b.example(ctx, it, func(ctx context.Context) error {
 				return b.examineItem(ctx, s, examiner, it)
 			}); err != nil {
 				return err
@@ -500,7 +520,9 @@ func (b *builder) rejectAll(s *source, err error) {
 }
 
 func (s *source) open(ctx context.Context, opts Options) error {
-	w, err := database.Open(s.file, database.Options{Timeout: opts.StatementTimeout, Rows: proof.MaxRows})
+	w, err := database.Open(s.file, database.Options{
+		Timeout: opts.StatementTimeout, Rows: proof.MaxRows, Steps: opts.steps,
+	})
 	if err != nil {
 		return err
 	}
@@ -563,8 +585,35 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *proof.Examiner,
 		it.reject(b, found.Reason, found.Line, found.Column, found.Message)
 		return nil
 	}
+	gold := found.Gold(columns)
+	for _, answer := range gold.Answers() {
+		if size := textBytes(answer.Rows); size > maxAnswer {
+			it.reject(b, "too_large_answer", 0, 0, fmt.Sprintf("the answer has %d KiB of texts, more than %d", size>>10,
+				maxAnswer>>10))
+			return nil
+		}
+	}
 	it.query, it.columns, it.draft = q, columns, function.Compile(q)
 	return b.compile(s, it)
+}
+
+// maxAnswer bounds the texts of a published answer, in bytes. An answer is stored in its task and sent to agents.
+const maxAnswer = 1 << 20
+
+// textBytes returns the size of the texts and blobs in rows.
+func textBytes(rows []task.Row) int {
+	size := 0
+	for _, row := range rows {
+		for _, v := range row {
+			switch v := v.(type) {
+			case string:
+				size += len(v)
+			case task.Blob:
+				size += len(v)
+			}
+		}
+	}
+	return size
 }
 
 // compile makes the forms of an example.
@@ -661,13 +710,18 @@ func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error 
 			}
 			e := it.example
 			e.Question, e.SQL, e.ID = v.Question, v.SQL, it.id+"~"+strconv.Itoa(n+1)
-			variant := &item{example: e, corpus: it.corpus, id: e.ID, variantOf: it.id}
+			variant := &item{
+				example: e, corpus: it.corpus, id: e.ID, variantOf: it.id, work: b.newWork(),
+			}
 			if seen[e.Question+"\n"+e.SQL] {
 				variant.reject(b, "duplicate_variant", 0, 0, "another example asks the same")
-			} else if err := b.budget.example(ctx, it, func(ctx context.Context) error {
+			} else if err := b.example(ctx, it, func(ctx context.Context) error {
 				return b.examineItem(ctx, s, x, variant)
 			}); err != nil {
 				return err
+			}
+			if variant.rejection == nil && it.rejection != nil {
+				variant.reject(b, it.rejection.Reason, 0, 0, it.rejection.Message)
 			}
 			if variant.rejection == nil {
 				if reason, message := b.quality(variant); reason != "" {
@@ -861,7 +915,7 @@ func (b *builder) prove(ctx context.Context) error {
 		defer p.Close()
 		for _, it := range items {
 			for _, f := range it.forms {
-				if err := b.budget.example(ctx, it, func(ctx context.Context) error {
+				if err := b.example(ctx, it, func(ctx context.Context) error {
 					return b.proveForm(ctx, p, it, f)
 				}); err != nil {
 					return err
@@ -945,6 +999,9 @@ func Reasons() map[string]string {
 		"failing_sql":         "SQLite refuses the SQL",
 		"indeterminate": "the result depends on the order in which SQLite visits rows, and the right results " +
 			"cannot be listed",
+		proof.ReasonCostly: "the SQL, or all that its proof runs, needs more steps of SQLite's virtual machine or more " +
+			"memory than it may",
+		"too_large_answer":  "the texts of the answer have more than 1 MiB",
 		"empty_result":      "the answer is empty (--keep-empty)",
 		"too_many_rows":     "the answer has too many rows (--max-rows)",
 		"no_alternative":    "there is no second plan (--require-alternative)",

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -258,6 +259,75 @@ func TestSeveralCorpora(t *testing.T) {
 	var bad *diag.Error
 	if !errors.As(err, &bad) || bad.Exit != diag.ExitUsage || !strings.Contains(err.Error(), "tall-0") || bad.Hint == "" {
 		t.Errorf("an id in two corpora: error %v", err)
+	}
+}
+
+// TestCostlyExamplesAreRejected builds a corpus with statements that need too many steps or too much memory, or return too
+// large texts. No such example ends the build, and the suite is the same at any number of workers.
+func TestCostlyExamplesAreRejected(t *testing.T) {
+	dir := t.TempDir()
+	file := makeFile(t, filepath.Join(dir, "orchard.sqlite"), orchard)
+	costly := map[string]string{
+		"SELECT count(*) FROM tree" + strings.Repeat(" CROSS JOIN tree", 11):                                                                 "costly_sql",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n":                                             "unsupported_sql",
+		"SELECT kind FROM tree WHERE height > (SELECT count(*) FROM tree a, tree b, tree c, tree d, tree e, tree f, tree g, tree h, tree i)": "costly_sql",
+		"SELECT hex(zeroblob(3000000))": "too_large_answer",
+	}
+	lines := []string{`{"id": "quick", "question": "How many trees?", "sql": "SELECT count(*) FROM tree"}`}
+	for _, sql := range slices.Sorted(maps.Keys(costly)) {
+		lines = append(lines, fmt.Sprintf(`{"id": "e%d", "question": "Q%d?", "sql": %q}`, len(lines), len(lines), sql))
+	}
+	corpus := "sql:" + file + "," + writeLines(t, filepath.Join(dir, "examples.jsonl"), lines...)
+	digests := map[string]bool{}
+	for _, workers := range []int{1, 4} {
+		o := ownOptions(t, corpus)
+		o.Workers, o.steps = workers, 1_000_000
+		s := run(t, o)
+		if s.Manifest.Counts.Published != 1 {
+			t.Errorf("%d examples are published", s.Manifest.Counts.Published)
+		}
+		for i, sql := range slices.Sorted(maps.Keys(costly)) {
+			id := fmt.Sprint("e", i+1)
+			at := slices.IndexFunc(s.Rejected, func(r *suite.Rejection) bool { return r.ID == id })
+			if at < 0 || s.Rejected[at].Reason != costly[sql] {
+				t.Errorf("%s is not rejected as %s", sql, costly[sql])
+			}
+		}
+		digests[s.Manifest.Digest] = true
+	}
+	if len(digests) != 1 {
+		t.Error("the suite depends on the number of workers")
+	}
+}
+
+// TestExamplesWithinTheirWork rejects examples whose statements need too many steps together, alike at any number of
+// workers and of variants.
+func TestExamplesWithinTheirWork(t *testing.T) {
+	dir := t.TempDir()
+	file := makeFile(t, filepath.Join(dir, "orchard.sqlite"), orchard)
+	examples := writeLines(t, filepath.Join(dir, "examples.jsonl"),
+		`{"id": "quick", "question": "How many trees?", "sql": "SELECT count(*) FROM tree"}`,
+		`{"id": "joined", "question": "How many pickings of apple trees are there?", "sql": "SELECT count(*) FROM tree AS t `+
+			`JOIN picking AS p ON t.id = p.tree_id WHERE t.kind = 'apple' AND p.kilos > 35"}`)
+	for _, work := range []int64{1, 300, 3000, 100_000, 1_000_000_000} {
+		digests := map[string]bool{}
+		for _, workers := range []int{1, 4} {
+			o := ownOptions(t, "sql:"+file+","+examples)
+			o.Workers, o.work, o.Augment = workers, work, 2
+			built, err := Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := built.Suite.Manifest.Counts
+			if costly := c.RejectedByReason["costly_sql"]; (work == 1) != (c.Published == 0) || work == 1 && costly == 0 ||
+				work > 1e6 && costly > 0 {
+				t.Errorf("%d steps: %d published, %d costly", work, c.Published, costly)
+			}
+			digests[built.Suite.Manifest.Digest] = true
+		}
+		if len(digests) != 1 {
+			t.Errorf("%d steps: the suite depends on the number of workers", work)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -39,7 +40,11 @@ func Examine(ctx context.Context, opts Options, see func(context.Context, *Exami
 	defer b.close()
 	ctx, stop := b.watch(ctx)
 	defer stop()
-	if err := b.passes(ctx); err != nil {
+	err = awaited(ctx, func() (err error) {
+		defer diag.Guard(&err, "examination")
+		return b.passes(ctx)
+	})
+	if err != nil {
 		return b.cause(ctx, err)
 	}
 	of := map[*item]*source{}

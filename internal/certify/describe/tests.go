@@ -3,7 +3,6 @@ package describe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -164,9 +163,7 @@ func execute(ctx context.Context, world *database.World, t *task.Tool, arguments
 		return nil, err
 	}
 	result, err := world.Query(ctx, t.Body.Statement, bound)
-	var refused *database.QueryError
-	var limit *database.LimitError
-	if errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind != database.LimitTime {
+	if database.Judged(err) {
 		return nil, nil
 	}
 	return result, err

@@ -373,7 +373,7 @@ func (m *requestWorker) otherValues(ctx context.Context, v *request.Value) ([]ta
 	list, known := m.others[o.Statement]
 	if !known {
 		result, err := m.config.World.Query(ctx, o.Statement, nil)
-		if err != nil && !proof.Judged(err) {
+		if err != nil && !database.Judged(err) {
 			return nil, err
 		}
 		if err == nil {

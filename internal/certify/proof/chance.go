@@ -156,7 +156,7 @@ func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Resul
 	}
 	statement, values := handle.Statement()
 	r, err := p.config.World.WithRows(p.config.LongestGold).Query(ctx, statement, values)
-	if err != nil && !Judged(err) {
+	if err != nil && !database.Judged(err) {
 		return nil, err
 	}
 	if err != nil {

@@ -26,6 +26,7 @@ const shuffledCopies = 2
 const (
 	ReasonFailing       = "failing_sql"
 	ReasonTooMany       = "too_many_rows"
+	ReasonCostly        = "costly_sql"
 	ReasonIndeterminate = "indeterminate"
 	ReasonPlanFails     = "plan_fails"
 	ReasonPlanDisagrees = "plan_disagrees"
@@ -120,8 +121,8 @@ func (x *Examiner) ExamineOnce(ctx context.Context, q *sqlast.Query, columns []t
 		// A result that is too long for its limits has repeated rows.
 		again, err := x.world.Query(ctx, repeated, nil)
 		f.Unique = err == nil && again.Digest(false) == result.Digest(false)
-		if ctx.Err() != nil {
-			return failed(ctx.Err())
+		if err != nil && !database.Judged(err) {
+			return nil, err
 		}
 	}
 	// If the form proves independence of the order, one copy is enough to check that proof.
@@ -149,7 +150,7 @@ func (x *Examiner) oneOf(
 ) (*Finding, error) {
 	message := found.Construct + ": " + found.Message
 	set, err := witness.RightResults(ctx, x.world, q)
-	if err != nil && !Judged(err) {
+	if err != nil && !database.Judged(err) {
 		return nil, fmt.Errorf("right results: %w", err)
 	}
 	if err != nil || set == nil {
@@ -202,19 +203,13 @@ func (f *Finding) indeterminate(message string, line, column int) {
 	f.Reason, f.Message, f.Line, f.Column, f.Alternatives = ReasonIndeterminate, message, line, column, nil
 }
 
-// Judged reports whether an error is SQLite's verdict on a statement, or the row limit: the statement then proves
-// nothing on that database. Time limits and Seatrial's own failures are not verdicts.
-func Judged(err error) bool {
-	var limit *database.LimitError
-	var refused *database.QueryError
-	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
-}
-
 // failed turns a verdict into a finding, and returns any other error as it is.
 func failed(err error) (*Finding, error) {
 	var limit *database.LimitError
 	var refused *database.QueryError
 	switch {
+	case database.Costly(err):
+		return &Finding{Reason: ReasonCostly, Message: err.Error()}, nil
 	case errors.As(err, &limit) && limit.Kind == database.LimitRows:
 		return &Finding{Reason: ReasonTooMany, Message: err.Error()}, nil
 	case errors.As(err, &refused):

@@ -64,7 +64,7 @@ func (w *pathWorld) run(
 		return nil, err
 	}
 	r, err := w.world.WithRows(rows).Query(ctx, t.Body.Statement, values)
-	if Judged(err) {
+	if database.Judged(err) {
 		return nil, nil
 	}
 	if err != nil {

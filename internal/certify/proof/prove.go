@@ -297,7 +297,7 @@ func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 		o := &observed{world: w, dependence: known}
 		list[i] = o
 		r, err := w.Query(ctx, c.Query.Source, nil)
-		if Judged(err) {
+		if database.Judged(err) {
 			continue // an overflow, say, or too many rows: the neighbour proves nothing
 		}
 		if err != nil {
@@ -323,7 +323,7 @@ func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, 
 		// The bags are equal; now compare the order.
 		if !o.blocksKnown {
 			o.gold.Blocks, err = blocks(ctx, o.world, c.Query, o.result)
-			if Judged(err) {
+			if database.Judged(err) {
 				return false, false, nil
 			}
 			if err != nil {
@@ -354,7 +354,7 @@ func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, 
 // the result counts as one of several that cannot be listed.
 func (o *observed) decide(ctx context.Context, c *Claim) error {
 	found, err := witness.Determinate(ctx, o.world, c.Query)
-	if err != nil && !Judged(err) {
+	if err != nil && !database.Judged(err) {
 		return err
 	}
 	if err == nil && found == nil {
@@ -366,7 +366,7 @@ func (o *observed) decide(ctx context.Context, c *Claim) error {
 		return nil
 	}
 	o.rights, err = witness.RightResults(ctx, o.world, c.Query)
-	if err != nil && !Judged(err) {
+	if err != nil && !database.Judged(err) {
 		return err
 	}
 	return nil
@@ -590,7 +590,7 @@ func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*ob
 			continue
 		}
 		r, err := o.world.Query(ctx, mutant, nil)
-		if Judged(err) {
+		if database.Judged(err) {
 			continue
 		}
 		if err != nil {

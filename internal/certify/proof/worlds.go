@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -17,7 +16,7 @@ import (
 )
 
 // DefaultTimeout bounds a statement.
-const DefaultTimeout = time.Minute
+const DefaultTimeout = database.DefaultTimeout
 
 // Worlds opens the databases of a suite and grows their neighbours, each on first use. It is safe for concurrent use.
 type Worlds struct {

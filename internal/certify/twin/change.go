@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/sql/witness"
@@ -151,7 +152,7 @@ func (f *Finder) sample(ctx context.Context, t *schema.Table, c column) (*cells,
 		"SELECT * FROM (SELECT %[1]s, %[2]s FROM %[3]s ORDER BY %[1]s LIMIT %[4]d) UNION "+
 			"SELECT * FROM (SELECT %[1]s, %[2]s FROM %[3]s ORDER BY %[1]s DESC LIMIT %[4]d) ORDER BY 1",
 		id, name, table, sampleRows), nil)
-	if judged(err) {
+	if database.Judged(err) {
 		s.rowid = false
 		r, err = f.copy.Query(ctx, fmt.Sprintf("SELECT 0, %s FROM %s LIMIT %d", name, table, 2*sampleRows), nil)
 	}

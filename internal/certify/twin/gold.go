@@ -118,17 +118,9 @@ func rejects(judge, by *task.Gold) bool {
 	return true
 }
 
-// judged reports whether an error is SQLite's verdict on a statement, or the row limit. Time limits and Seatrial's
-// own failures are not.
-func judged(err error) bool {
-	var limit *database.LimitError
-	var refused *database.QueryError
-	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
-}
-
 // unjudged returns nil for a verdict on a statement, and any other error as it is.
 func unjudged(err error) error {
-	if judged(err) {
+	if database.Judged(err) {
 		return nil
 	}
 	return err

@@ -530,7 +530,7 @@ func reaches(
 			continue
 		}
 		r, err := world.Query(ctx, t.Body.Statement, values)
-		if judged(err) {
+		if database.Judged(err) {
 			continue
 		}
 		if err != nil {

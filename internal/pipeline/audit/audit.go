@@ -47,6 +47,7 @@ const (
 	CodeTie           = "tie"
 	CodeEmpty         = "empty_result"
 	CodeLong          = proof.ReasonTooMany
+	CodeCostly        = proof.ReasonCostly
 	CodeUnnamed       = "literal_unnamed"
 	CodeAbsent        = "literal_absent"
 	CodeType          = "literal_type"
@@ -99,6 +100,7 @@ func Kinds() []Kind {
 		{CodeContradiction, Error, "the same question has other SQL elsewhere, with another answer"},
 		{CodeUnsupported, Warning, "the SQL runs, but is outside what is compiled"},
 		{CodeTooLarge, Warning, "the SQL is beyond a bound on bytes, literals, columns or nesting"},
+		{CodeCostly, Warning, "the SQL needs more steps or memory than a statement may"},
 		{CodeUnproven, Warning, "the tools made from the SQL do not return its answer"},
 		{CodeTie, Warning, "several answers are right: a LIMIT splits rows that tie"},
 		{CodeEmpty, Warning, "the answer is empty"},

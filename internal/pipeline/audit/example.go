@@ -53,6 +53,10 @@ func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) e
 		s.add(e.Rejected.Reason, e.Rejected.Message, "put the file where the corpus looks for it, or leave its questions out")
 		return nil
 	}
+	if e.Finding == nil && e.Rejected != nil && e.Rejected.Reason == CodeCostly {
+		s.add(CodeCostly, e.Rejected.Message, adviceCostly).In = InSQL
+		return nil
+	}
 	q, err := sqlast.Parse(e.Example.SQL, e.Schema)
 	if err != nil {
 		var bad *sqlast.Error
@@ -70,19 +74,12 @@ func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) e
 		}
 	}
 	for _, p := range passes() {
-		// A statement that SQLite refuses, or that returns too many rows, proves nothing.
-		if err := p.run(ctx, s); err != nil && !judged(err) {
+		// A statement that SQLite refuses, or that exceeds a limit, proves nothing.
+		if err := p.run(ctx, s); err != nil && !database.Judged(err) {
 			return s.stopped(fmt.Errorf("%s: %w", p.name, err))
 		}
 	}
 	return nil
-}
-
-// judged reports whether an error is SQLite's verdict on a statement, or the row limit.
-func judged(err error) bool {
-	var limit *database.LimitError
-	var refused *database.QueryError
-	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
 }
 
 // stopped returns the error of an audit that cannot continue. A time limit never decides a finding.
@@ -171,12 +168,16 @@ func (s *subject) nearestName(bad *sqlast.Error) string {
 	return "see the tables and columns of the database"
 }
 
+const adviceCostly = "write it with fewer joins, or leave it out: it becomes no task"
+
 // outcome reports what running the SQL showed.
 func outcome(ctx context.Context, s *subject) error {
 	f := s.Finding
 	switch {
 	case f.Reason == proof.ReasonFailing:
 		s.add(CodeFailing, f.Message, "run it with sqlite3 on the database").In = InSQL
+	case f.Reason == proof.ReasonCostly:
+		s.add(CodeCostly, f.Message, adviceCostly).In = InSQL
 	case f.Reason == proof.ReasonTooMany:
 		s.add(CodeLong, f.Message, "ask for a summary, or for the first few")
 	case f.Reason == proof.ReasonIndeterminate || len(f.Alternatives) > 0:

@@ -62,11 +62,11 @@ func (e *Environment) execute(
 	}
 	r, err := w.Query(within, statement, values)
 	if err != nil {
-		mistake, err := limited(ctx, within, err)
-		if mistake != nil && mistake.Code == task.CodeTimeout {
+		mistake, failure := limited(ctx, within, err)
+		if mistake != nil && mistake.Code == task.CodeTimeout && !database.Judged(err) {
 			*timeouts++
 		}
-		return nil, mistake, err
+		return nil, mistake, failure
 	}
 	if len(r.Rows) > e.config.Limits.Rows {
 		return nil, tooLarge(fmt.Sprintf("%d rows", e.config.Limits.Rows)), nil
@@ -87,6 +87,8 @@ func limited(ctx, within context.Context, err error) (*task.ToolError, error) {
 	switch {
 	case errors.As(err, &limit) && limit.Kind == database.LimitRows:
 		return tooLarge(limit.Limit), nil
+	case database.Costly(err):
+		return timeout(), nil
 	case limit != nil && limit.Kind == database.LimitTime, within.Err() != nil:
 		return timeout(), nil
 	case unworkable(err):

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -30,6 +30,8 @@ const (
 	progressSteps = 2000
 	// maxValueBytes bounds one text or blob, so that no function can fill the memory.
 	maxValueBytes = 16 << 20
+	// maxPattern bounds patterns of LIKE and GLOB: their time grows with the product of pattern and text.
+	maxPattern = 1000
 	// maxResultBytes bounds the texts and blobs of a result together.
 	maxResultBytes = 256 << 20
 	// keptBuffer is how large a buffer for bound values a connection keeps.
@@ -46,16 +48,10 @@ type connection struct {
 	scratch    uintptr                        // room for two pointers that SQLite writes to
 	statements *lru.Cache[string, *statement] // those used last, by their SQL
 	guard      guard
+	memory     meter
 	buffer     uintptr    // C memory for the texts and blobs that are bound
 	capacity   int        // of the buffer
 	oversight  *oversight // of a copy
-}
-
-// guard is what the progress handler looks at. It runs on the goroutine that steps the statement.
-type guard struct {
-	deadline time.Time
-	ctx      context.Context
-	stopped  bool // by the handler
 }
 
 // connections finds the connection of an id for the callbacks, to which SQLite passes a number.
@@ -104,7 +100,12 @@ func openFile(path string) (*connection, error) {
 }
 
 func openConnection(name string, flags int32) (*connection, error) {
+	if errMeter != nil {
+		return nil, errMeter
+	}
 	c := &connection{tls: libc.NewTLS(), id: lastConnection.Add(1)}
+	c.memory = meter{owner: c, id: c.tls.ID}
+	c.memory.enter()
 	c.keep(1)
 	c.scratch = libc.Xmalloc(c.tls, 4*pointerSize)
 	zName, err := libc.CString(name)
@@ -144,8 +145,9 @@ func (c *connection) watch(statements int, allow uintptr) error {
 	c.keep(statements)
 	connections.Store(c.id, c)
 	for limit, value := range map[int32]int32{
-		sqlite3.SQLITE_LIMIT_LENGTH:   maxValueBytes,
-		sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+		sqlite3.SQLITE_LIMIT_LENGTH:              maxValueBytes,
+		sqlite3.SQLITE_LIMIT_ATTACHED:            0,
+		sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: maxPattern,
 	} {
 		sqlite3.Xsqlite3_limit(c.tls, c.db, limit, value)
 	}
@@ -189,6 +191,7 @@ func (c *connection) close() {
 	}
 	c.scratch, c.buffer = 0, 0
 	if c.tls != nil {
+		c.memory.leave()
 		c.tls.Close()
 		c.tls = nil
 	}
@@ -221,9 +224,7 @@ func onProgress(_ *libc.TLS, id uintptr) int32 {
 	if !ok {
 		return 1
 	}
-	g := &v.(*connection).guard
-	if g.ctx != nil && g.ctx.Err() != nil || !g.deadline.IsZero() && time.Now().After(g.deadline) {
-		g.stopped = true
+	if v.(*connection).guard.check(progressSteps) {
 		return 1
 	}
 	return 0
@@ -322,43 +323,25 @@ func (c *connection) compileAt(zSQL uintptr) (handle, rest uintptr, err error) {
 
 func (c *connection) finalize(handle uintptr) { sqlite3.Xsqlite3_finalize(c.tls, handle) }
 
-// limits bound one run of a statement; 0 means no bound.
-type limits struct {
-	rows int
-	time time.Duration
-}
-
 // query runs one statement to its end, under the guard.
 func (c *connection) query(ctx context.Context, sql string, args []task.Value, l limits) (*task.Result, error) {
+	c.arm(ctx, l) // also while it is compiled
 	s, err := c.prepare(sql)
+	defer func() { c.disarm(s) }()
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(c.exceeded(ctx), err)
 	}
+	c.count(s)
 	if s.parameters > len(args) {
 		return nil, &QueryError{
 			Message: fmt.Sprintf("the statement has %d parameters, but %d values are given", s.parameters, len(args)),
 		}
 	}
-	c.arm(ctx, l)
-	defer func() {
-		c.guard.ctx = nil
-		c.release(s, args)
-	}()
+	defer c.release(s, args)
 	if err := c.bind(s, args); err != nil {
 		return nil, err
 	}
 	return c.collect(ctx, s, l)
-}
-
-// arm sets the guard for a statement.
-func (c *connection) arm(ctx context.Context, l limits) {
-	c.guard = guard{}
-	if l.time > 0 {
-		c.guard.deadline = time.Now().Add(l.time)
-	}
-	if ctx.Done() != nil {
-		c.guard.ctx = ctx
-	}
 }
 
 // bind binds args[i] to parameter i+1. Texts and blobs are copied to the connection's buffer, where they stay until the
@@ -457,7 +440,7 @@ func (c *connection) collect(ctx context.Context, s *statement, l limits) (*task
 		case sqlite3.SQLITE_DONE:
 			return r, nil
 		default:
-			return nil, c.stopped(ctx, code, l)
+			return nil, c.stopped(ctx, code)
 		}
 		if l.rows > 0 && len(r.Rows) >= l.rows {
 			return nil, &LimitError{Kind: LimitRows, Limit: fmt.Sprintf("%d rows", l.rows)}
@@ -476,23 +459,6 @@ func (c *connection) collect(ctx context.Context, s *statement, l limits) (*task
 			return nil, &LimitError{Kind: LimitRows, Limit: fmt.Sprintf("%d MiB", maxResultBytes>>20)}
 		}
 		r.Rows = append(r.Rows, row)
-	}
-}
-
-// stopped says why a step failed.
-func (c *connection) stopped(ctx context.Context, code int32, l limits) error {
-	switch {
-	case !c.guard.stopped:
-		err := c.failure(code)
-		var refused *QueryError
-		if errors.As(err, &refused) {
-			refused.Running = true
-		}
-		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	default:
-		return &LimitError{Kind: LimitTime, Limit: l.time.String()}
 	}
 }
 

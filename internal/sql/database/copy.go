@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,7 +208,7 @@ func (d *Copy) Change(ctx context.Context, table, column string, statements []st
 		c.oversight.change = ColumnRead{table, column}
 		defer func() { c.oversight.change = ColumnRead{} }()
 		for _, statement := range statements {
-			if err := c.once(ctx, statement, limits{time: d.options.Timeout}); err != nil {
+			if err := c.once(ctx, statement, d.options.limits()); err != nil {
 				return err
 			}
 		}
@@ -222,16 +223,18 @@ func (d *Copy) Change(ctx context.Context, table, column string, statements []st
 
 // once runs a statement that is not kept compiled.
 func (c *connection) once(ctx context.Context, statement string, l limits) error {
+	c.arm(ctx, l)
 	s, err := c.compile(statement)
 	if err != nil {
-		return err
+		defer c.disarm(nil)
+		return cmp.Or(c.exceeded(ctx), err)
 	}
 	defer c.finalize(s.handle)
+	defer c.disarm(s)
+	c.count(s)
 	if s.parameters > 0 {
 		return &QueryError{Message: "the statement has parameters"}
 	}
-	c.arm(ctx, l)
-	defer func() { c.guard.ctx = nil }()
 	_, err = c.collect(ctx, s, l)
 	return err
 }
@@ -265,7 +268,7 @@ func (d *Copy) Faults(ctx context.Context, table string) ([]string, error) {
 		for _, check := range []string{
 			"SELECT * FROM pragma_integrity_check(?1)", "SELECT * FROM pragma_foreign_key_check(?1) LIMIT 100",
 		} {
-			r, err := c.query(ctx, check, []task.Value{table}, limits{time: d.options.Timeout})
+			r, err := c.query(ctx, check, []task.Value{table}, d.options.limits())
 			var refused *QueryError
 			if errors.As(err, &refused) {
 				faults = append(faults, refused.Message) // a foreign key that refers to what is no key cannot be checked

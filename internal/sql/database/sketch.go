@@ -363,5 +363,5 @@ func (s *Sketch) Query(ctx context.Context, statement string, rows int) (*task.R
 	if sqlite3.Xsqlite3_stmt_readonly(s.c.tls, compiled.handle) == 0 {
 		return nil, errors.New("a statement that changes rows")
 	}
-	return s.c.query(ctx, statement, nil, limits{rows: rows, time: s.timeout})
+	return s.c.query(ctx, statement, nil, limits{rows: rows, time: s.timeout, steps: MaxSteps, memory: MaxMemory})
 }

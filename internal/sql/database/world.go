@@ -23,25 +23,6 @@ var ErrClosed = errors.New("the database is closed")
 
 var errNoFile = errors.New("not a regular file")
 
-// Kinds of limits.
-const (
-	LimitRows = "rows"
-	LimitTime = "time"
-)
-
-// LimitError says that a statement ran into a limit. A time limit says nothing about the statement's meaning.
-type LimitError struct {
-	Kind  string // LimitRows or LimitTime
-	Limit string // in words
-}
-
-func (e *LimitError) Error() string {
-	if e.Kind == LimitRows {
-		return "the result has more than " + e.Limit
-	}
-	return "the statement ran into its time limit of " + e.Limit
-}
-
 // QueryError is SQLite's refusal of a statement.
 type QueryError struct {
 	Code    int // SQLite's result code, 0 where the refusal is this package's
@@ -57,11 +38,16 @@ type Options struct {
 	Conns   int           // connections at the most; 0 means the number of processors
 	Timeout time.Duration // of one statement; 0 means DefaultTimeout
 	Rows    int           // of one result; 0 means DefaultRows
+	Steps   int64         // of one statement; 0 means MaxSteps
+	Memory  int64         // of one statement, in bytes; 0 means MaxMemory
 }
+
+// limits are those of one statement, without one of rows.
+func (o *Options) limits() limits { return limits{time: o.Timeout, steps: o.Steps, memory: o.Memory} }
 
 // Default limits, so that every statement has one.
 const (
-	DefaultTimeout = 30 * time.Second
+	DefaultTimeout = 10 * time.Minute
 	DefaultRows    = 1_000_000
 )
 
@@ -127,6 +113,12 @@ func newWorld(options Options) *World {
 	}
 	if options.Rows <= 0 {
 		options.Rows = DefaultRows
+	}
+	if options.Steps <= 0 {
+		options.Steps = MaxSteps
+	}
+	if options.Memory <= 0 {
+		options.Memory = MaxMemory
 	}
 	return &World{
 		options: options, pool: make(chan *connection, options.Conns), gone: make(chan struct{}),
@@ -238,7 +230,9 @@ func (w *World) query(ctx context.Context, statement string, args []task.Value, 
 		return nil, err
 	}
 	defer w.give(c)
-	return c.query(ctx, statement, args, limits{rows: rows, time: w.options.Timeout})
+	l := w.options.limits()
+	l.rows = rows
+	return c.query(ctx, statement, args, l)
 }
 
 // TextValues lists the different texts of a column, sorted by their bytes; they are read once. For a column or table

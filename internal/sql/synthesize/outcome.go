@@ -114,7 +114,7 @@ func (m *maker) look(ctx context.Context, it *item) (outcome, error) {
 	switch {
 	case errors.As(err, &limit) && limit.Kind == database.LimitRows:
 		return long, nil
-	case errors.As(err, &refused):
+	case database.Judged(err):
 		return failing, nil
 	case err != nil:
 		return failing, err
