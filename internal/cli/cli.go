@@ -62,6 +62,7 @@ func terminalWidth(w io.Writer) (int, bool) {
 
 // Do runs one command and returns its exit code. An interrupt cancels the command; a second one ends the process.
 func Do(args []string, p *Process) int {
+	command.KeepArguments()
 	if err := command.CloseInherited(); err != nil {
 		_, _ = io.WriteString(p.Err, diag.Render(err)) // a closed stream is no error
 		return diag.ExitInternal

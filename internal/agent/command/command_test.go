@@ -94,6 +94,15 @@ func standIn(how string, args []string) int {
 			}
 			fmt.Printf("%t ", err == nil)
 		}
+	case "alone":
+		return alone() // on Linux
+	case "arguments":
+		text, err := os.ReadFile("/proc/" + args[0] + "/cmdline")
+		if err != nil {
+			return 1
+		}
+		_, rest, _ := strings.Cut(string(text), "\x00")
+		fmt.Println(strings.TrimSpace(strings.ReplaceAll(rest, "\x00", " ")))
 	case "processes":
 		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil {

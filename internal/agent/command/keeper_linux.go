@@ -70,8 +70,12 @@ type kept struct {
 
 // begin starts a keeper, which starts the program.
 func begin(s *Start, out *Outcome) (*kept, error) {
+	private := CanHideProcesses()
+	if !private {
+		eraseArguments()
+	}
 	return launch(charge{
-		Path: s.Path, Args: s.Args, Env: s.Env, Hide: s.Hide, Show: s.Show, Private: CanHideProcesses(), Listen: s.Listen,
+		Path: s.Path, Args: s.Args, Env: s.Env, Hide: s.Hide, Show: s.Show, Private: private, Listen: s.Listen,
 	}, s, out)
 }
 
@@ -182,7 +186,8 @@ func launch(order charge, s *Start, out *Outcome) (*kept, error) {
 	if err != nil {
 		closeAll(charge) // there is no listener: it comes last
 		if cmd.Process != nil {
-			_ = cmd.Wait() // it reads no charge, and ends
+			_ = cmd.Process.Kill() // it may wait for its namespaces
+			_ = cmd.Wait()
 		}
 		closeAll(status)
 		return nil, fmt.Errorf("keeper: %w", err)

@@ -23,6 +23,9 @@ func CanHideProcesses() bool { return false }
 // CanCutNetwork reports whether this system can take the network from programs.
 func CanCutNetwork() bool { return false }
 
+// KeepArguments is for systems on which arguments can be erased.
+func KeepArguments() {}
+
 // Keep is for systems on which programs have keepers.
 func Keep() int { return 2 }
 

@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package command_test
+
+func alone() int { return 2 }
