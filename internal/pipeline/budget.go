@@ -115,7 +115,7 @@ func (b *budget) names() string {
 }
 
 // newWork returns the bound of an example's statements.
-func (b *builder) newWork() *database.Work { return database.NewWork(cmp.Or(b.opts.work, maxWork)) }
+func (b *builder) newWork() *database.Work { return database.NewWork(cmp.Or(b.opts.Work, maxWork)) }
 
 // example does a part of the work on an example within what is left of its time and of its work. An example whose work
 // is used up is rejected.

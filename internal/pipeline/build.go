@@ -85,7 +85,8 @@ type Options struct {
 	WorkDir  string
 	Progress func(Progress)
 
-	steps, work int64 // other bounds than database.MaxSteps and maxWork, for tests
+	// Other bounds than database.MaxSteps and maxWork, for tests. No flag sets them.
+	Steps, Work int64
 }
 
 // Defaults returns the options that a command starts from.
@@ -521,7 +522,7 @@ func (b *builder) rejectAll(s *source, err error) {
 
 func (s *source) open(ctx context.Context, opts Options) error {
 	w, err := database.Open(s.file, database.Options{
-		Timeout: opts.StatementTimeout, Rows: proof.MaxRows, Steps: opts.steps,
+		Timeout: opts.StatementTimeout, Rows: proof.MaxRows, Steps: opts.Steps,
 	})
 	if err != nil {
 		return err
@@ -588,7 +589,7 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *proof.Examiner,
 	gold := found.Gold(columns)
 	for _, answer := range gold.Answers() {
 		if size := textBytes(answer.Rows); size > maxAnswer {
-			it.reject(b, "too_large_answer", 0, 0, fmt.Sprintf("the answer has %d KiB of texts, more than %d", size>>10,
+			it.reject(b, ReasonLargeAnswer, 0, 0, fmt.Sprintf("the answer has %d KiB of texts, more than %d", size>>10,
 				maxAnswer>>10))
 			return nil
 		}
@@ -596,6 +597,9 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *proof.Examiner,
 	it.query, it.columns, it.draft = q, columns, function.Compile(q)
 	return b.compile(s, it)
 }
+
+// ReasonLargeAnswer rejects an answer with more than maxAnswer bytes of texts.
+const ReasonLargeAnswer = "too_large_answer"
 
 // maxAnswer bounds the texts of a published answer, in bytes. An answer is stored in its task and sent to agents.
 const maxAnswer = 1 << 20
@@ -1001,7 +1005,7 @@ func Reasons() map[string]string {
 			"cannot be listed",
 		proof.ReasonCostly: "the SQL, or all that its proof runs, needs more steps of SQLite's virtual machine or more " +
 			"memory than it may",
-		"too_large_answer":  "the texts of the answer have more than 1 MiB",
+		ReasonLargeAnswer:   "the texts of the answer have more than 1 MiB",
 		"empty_result":      "the answer is empty (--keep-empty)",
 		"too_many_rows":     "the answer has too many rows (--max-rows)",
 		"no_alternative":    "there is no second plan (--require-alternative)",

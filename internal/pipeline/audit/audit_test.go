@@ -249,7 +249,7 @@ func TestEachDefectIsFound(t *testing.T) {
 func TestEveryKindIsPlanted(t *testing.T) {
 	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeBadDatabase, CodeUnsupported,
 		CodeTooLarge,
-		CodeUnproven, CodeLong,
+		CodeUnproven, CodeLong, CodeCostly,
 		CodeDescription)
 	found := map[string]bool{}
 	for _, e := range plantedExamples() {
@@ -328,6 +328,24 @@ func TestLongAnswers(t *testing.T) {
 		"SELECT name FROM port"))
 	r := audited(t, spec, func(o *pipeline.Options) { o.MaxRows = 8 })
 	if r.Codes[CodeLong] != 1 || r.Severities[Warning] != 1 || r.Findings[0].Position.Line != 1 {
+		t.Errorf("%+v", r.Findings)
+	}
+}
+
+// TestCostlySQL audits SQL that needs more steps than it may, in one statement and in all of the example, and an answer
+// with more text than is published.
+func TestCostlySQL(t *testing.T) {
+	spec := plain(t, harbour, pair(t, "How many are there?", "SELECT count(*) FROM ship a, ship b, ship c, ship d, ship e, ship f"))
+	for _, bound := range []func(*pipeline.Options){
+		func(o *pipeline.Options) { o.Steps = 10_000 }, func(o *pipeline.Options) { o.Work = 10_000 },
+	} {
+		r := audited(t, spec, bound)
+		if r.Codes[CodeCostly] != 1 {
+			t.Errorf("%+v", r.Findings)
+		}
+	}
+	r := audited(t, plain(t, harbour, pair(t, "What is long?", "SELECT hex(zeroblob(600000)) FROM ship LIMIT 1")))
+	if r.Codes[CodeLong] != 1 {
 		t.Errorf("%+v", r.Findings)
 	}
 }

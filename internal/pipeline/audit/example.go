@@ -178,6 +178,8 @@ func outcome(ctx context.Context, s *subject) error {
 		s.add(CodeFailing, f.Message, "run it with sqlite3 on the database").In = InSQL
 	case f.Reason == proof.ReasonCostly:
 		s.add(CodeCostly, f.Message, adviceCostly).In = InSQL
+	case s.Rejected != nil && s.Rejected.Reason == pipeline.ReasonLargeAnswer:
+		s.add(CodeLong, s.Rejected.Message, "ask for a part of the text, or leave it out: it becomes no task")
 	case f.Reason == proof.ReasonTooMany:
 		s.add(CodeLong, f.Message, "ask for a summary, or for the first few")
 	case f.Reason == proof.ReasonIndeterminate || len(f.Alternatives) > 0:
