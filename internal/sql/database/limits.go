@@ -27,8 +27,8 @@ const (
 	MaxMemory = 512 << 20
 )
 
-// LimitError says that a statement ran into a limit. A time limit, and one of [Work], says nothing about the statement's
-// meaning.
+// LimitError says that a statement ran into a limit. A time limit, and one of [Work], says nothing about what the
+// statement means.
 type LimitError struct {
 	Kind  string // one of the kinds of limits
 	Limit string // in words
