@@ -474,7 +474,7 @@ func TestOverTheWire(t *testing.T) {
 	use := func(name, arguments string) modeltest.Response {
 		return modeltest.Use(modeltest.Call{Name: name, Arguments: arguments})
 	}
-	for protocol, replies := range map[string][]modeltest.Response{
+	played := map[string][]modeltest.Response{
 		"one-shot":        {modeltest.Say(`[{"name": "get_all", "arguments": {}}]`)},
 		"one-shot-native": {modeltest.Use(modeltest.Call{Name: "get_all", Arguments: "{}"})},
 		"sql":             {modeltest.Say("Here it is.\n```sql\nSELECT id FROM home;\n```")},
@@ -486,7 +486,13 @@ func TestOverTheWire(t *testing.T) {
 			modeltest.Say("Action: get_all\nAction Input: {}\n"), modeltest.Say(""), modeltest.Say("Thought: done"),
 			modeltest.Say("Final Answer: $call_1$"),
 		},
-	} {
+	}
+	for _, info := range List() {
+		if !info.Judges && !info.Code && played[info.Name] == nil {
+			t.Errorf("add replies of the protocol %s", info.Name)
+		}
+	}
+	for protocol, replies := range played {
 		for _, format := range []string{modeltest.FormatOpenAI, modeltest.FormatAnthropic} {
 			t.Run(protocol+" "+format, func(t *testing.T) {
 				server := modeltest.NewServer(modeltest.Sequence(replies...))

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
-
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -20,6 +20,11 @@ import (
 // TestScenarios plays the scenarios; testdata/README.md is the specification of their language.
 func TestScenarios(t *testing.T) {
 	played := 0
+	for _, k := range condition.FaultKinds() {
+		if _, err := os.Stat("testdata/scenarios/faults/" + k.Name + ".txt"); err != nil && !k.Inert {
+			t.Errorf("the fault %s has no scenario: %v", k.Name, err)
+		}
+	}
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{t: t}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
