@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race spider storm lint format fuzz bench docs clients release ci clean
+.PHONY: help build demo test race spider storm lint format fuzz bench docs clients browser release ci clean
 
 FUZZTIME ?= 30s
 VERSION ?= snapshot
@@ -51,6 +51,9 @@ docs: ## run the commands of the documentation and write their output into the p
 
 clients: ## try MCP clients on a served suite, and compare with docs/clients.md; needs Python and npm
 	ci/clients/run.py
+
+browser: ## try the pages of view in Chromium, with axe; SHOTS=DIR writes screenshots; needs Chromium and npm
+	ci/browser.sh $(SHOTS)
 
 release: ## build the release archives into dist, as VERSION (snapshot)
 	ci/release.sh $(VERSION)

@@ -34,6 +34,7 @@ type Run struct {
 	problem   error            // why the index could not be brought up to date
 	summed    int              // the version that summaries are of
 	summaries *[]index.Summary // nil before the first
+	drawn     drawn
 }
 
 // Server serves runs. Follow keeps their indexes up to date.
@@ -101,6 +102,7 @@ func (s *Server) Handler() http.Handler {
 	for pattern, build := range map[string]func(*request) (*pageData, error){
 		"GET /{$}":                             s.start,
 		"GET /runs/{run}/{$}":                  s.overview,
+		"GET /runs/{run}/charts":               s.charts,
 		"GET /runs/{run}/episodes":             s.episodes,
 		"GET /runs/{run}/episodes/{episode}":   s.episode,
 		"GET /runs/{run}/tasks":                s.tasks,

@@ -219,7 +219,8 @@ func TestEveryLinkLeadsToAPage(t *testing.T) {
 		checkPage(t, at, page)
 		open = append(open, links(t, page)...)
 	}
-	for _, kind := range []string{"/runs/0/", "/runs/0/episodes", "/runs/0/episodes/*", "/runs/0*", "/runs/0/tools", "/compare"} {
+	for _, kind := range []string{"/runs/0/", "/runs/0/episodes", "/runs/0/episodes/*", "/runs/0*", "/runs/0/tools", "/runs/0/charts",
+		"/compare"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no link leads to %s; links: %v", kind, kinds)
 		}
