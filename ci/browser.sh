@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tries the pages of `seatrial view` in a real browser: no error in the console, filters, keys, deep links, live update,
 # hostile texts, both colour schemes, 320 to 2,560 pixels, and axe. It needs Node.js with npm and Chromium (CHROMIUM names
-# it), and installs pinned versions of playwright-core and axe-core into a temporary folder, or into SEATRIAL_BROWSER,
+# it), and installs pinned versions of playwright-core and axe-core into a temporary folder, or into BROWSER_MODULES,
 # which is kept.
 #
 #   ci/browser.sh [FOLDER]    also writes screenshots of the main pages into the folder
@@ -32,7 +32,7 @@ finish() {
 }
 trap finish EXIT
 
-modules="${SEATRIAL_BROWSER:-$work/modules}"
+modules="${BROWSER_MODULES:-$work/modules}"
 mkdir -p "$modules"
 if [[ "$(cat "$modules/versions" 2>/dev/null || true)" != "$playwright_version $axe_version" ]]; then
   (

@@ -54,6 +54,11 @@ func (a *app) summary(ctx context.Context, run *runs.Run) error {
 	if err != nil {
 		return err
 	}
+	return a.summaryOf(run, rows)
+}
+
+// summaryOf prints the report of a run whose episodes are graded.
+func (a *app) summaryOf(run *runs.Run, rows []report.Row) error {
 	list := []report.Run{{Name: run.Path, Rows: rows}}
 	r, err := report.Build(list, report.Options{})
 	if err != nil {
@@ -249,13 +254,15 @@ func (a *app) gradeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := r.StoreGrades(cmd.Context()); err != nil {
+			rows, err := r.StoreGrades(cmd.Context())
+			if err != nil {
 				return err
 			}
-			if o.Judge != "" {
-				if err := a.judgeRun(cmd.Context(), o, r); err != nil {
-					return err
-				}
+			if o.Judge == "" {
+				return a.summaryOf(r, rows)
+			}
+			if err := a.judgeRun(cmd.Context(), o, r); err != nil {
+				return err
 			}
 			return a.summary(cmd.Context(), r)
 		},

@@ -251,7 +251,7 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 			progress.Skipped+progress.Done-progress.Failed(), progress.Total, a.resumeHint))
 	}
 	if err == nil {
-		err = run.StoreGrades(ctx)
+		_, err = run.StoreGrades(ctx)
 	}
 	if n := progress.Invalid[transcript.EndProvider]; err == nil && progress.Done > 0 && n == progress.Done {
 		causes, causesErr := participants.ProviderCauses(ctx, r.Store)

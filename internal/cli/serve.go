@@ -405,7 +405,8 @@ func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOpt
 	if err = errors.Join(err, core.Close(context.WithoutCancel(ctx))); err != nil || store == nil {
 		return err
 	}
-	return runs.Of(store, s).StoreGrades(context.WithoutCancel(ctx))
+	_, err = runs.Of(store, s).StoreGrades(context.WithoutCancel(ctx))
+	return err
 }
 
 // nopWriteCloser does not close its writer.
@@ -415,7 +416,7 @@ func (nopWriteCloser) Close() error { return nil }
 
 // served grades the served episodes and prints their number.
 func (a *app) served(ctx context.Context, s *suite.Suite, store *episode.Store) error {
-	if err := runs.Of(store, s).StoreGrades(ctx); err != nil {
+	if _, err := runs.Of(store, s).StoreGrades(ctx); err != nil {
 		return err
 	}
 	ends, err := store.Ends(ctx)

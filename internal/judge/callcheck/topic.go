@@ -38,13 +38,27 @@ const companyWords = "company organization organisation corporation firm employe
 
 func (p *parameter) is(t topic) bool { return p.topics&t != 0 }
 
+// topicsByWord are the topics that a word reveals in a name and in a description.
+var topicsByWord = func() (in struct{ name, description map[string]topic }) {
+	in.name, in.description = map[string]topic{}, map[string]topic{}
+	for _, w := range topicWords {
+		for word := range strings.FieldsSeq(w.inName) {
+			in.name[word] |= w.topic
+		}
+		for word := range strings.FieldsSeq(w.inDescription) {
+			in.description[word] |= w.topic
+		}
+	}
+	return in
+}()
+
 func topicsOf(d *declared) topic {
 	var all topic
-	name, description := words(spaced(d.name)), words(d.description)
-	for _, w := range topicWords {
-		if hasWord(name, w.inName) || hasWord(description, w.inDescription) {
-			all |= w.topic
-		}
+	for _, w := range words(spaced(d.name)) {
+		all |= topicsByWord.name[w] | topicsByWord.name[english.SingularWord(w)]
+	}
+	for _, w := range words(d.description) {
+		all |= topicsByWord.description[w] | topicsByWord.description[english.SingularWord(w)]
 	}
 	lower := strings.ToLower(d.description)
 	if strings.Contains(lower, "dd/mm") || strings.Contains(lower, "dd-mm") || strings.Contains(lower, "dd.mm") {
@@ -66,15 +80,4 @@ func spaced(name string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-func hasWord(all []string, wanted string) bool {
-	for _, w := range all {
-		for one := range strings.FieldsSeq(wanted) {
-			if w == one || english.SingularWord(w) == one {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -229,18 +229,20 @@ func Verdict(stage *episode.Stage) func(*suite.Instance, *transcript.Transcript)
 	}
 }
 
-// StoreGrades grades every episode and stores the grades in the run's file.
-func (r *Run) StoreGrades(ctx context.Context) error {
-	grades := map[string]json.RawMessage{}
-	err := r.Each(ctx, func(g grade.Grade, _ *suite.Instance, _ *episode.Stored) error {
-		text, err := task.Marshal(g)
-		grades[g.Episode] = text
-		return err
-	})
+// StoreGrades grades every episode, stores the grades in the run's file, and returns the rows.
+func (r *Run) StoreGrades(ctx context.Context) ([]report.Row, error) {
+	rows, err := r.Rows(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.Store.PutGrades(ctx, grades)
+	grades := make(map[string]json.RawMessage, len(rows))
+	for i := range rows {
+		g := &rows[i].Grade
+		if grades[g.Episode], err = task.Marshal(g); err != nil {
+			return nil, err
+		}
+	}
+	return rows, r.Store.PutGrades(ctx, grades)
 }
 
 // Rows grades the run and returns a row for each episode, in canonical order.
