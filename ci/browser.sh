@@ -5,6 +5,8 @@
 # which is kept.
 #
 #   ci/browser.sh [FOLDER]    also writes screenshots of the main pages into the folder
+#
+# TRIAL=axe tries the one of that name alone.
 set -euo pipefail
 
 playwright_version=1.65.1

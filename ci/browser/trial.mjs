@@ -175,6 +175,7 @@ trial("axe, both colour schemes and all widths", async () => {
 
 let failed = 0;
 for (const [name, run] of trials) {
+  if (process.env.TRIAL && !["filters", process.env.TRIAL].includes(name.split(",")[0])) continue; // filters finds addresses
   try {
     await run();
     assert.deepEqual(errors, []);

@@ -126,6 +126,7 @@ func clean(text string) string { return diag.Printable(strings.ToValidUTF8(text,
 
 // Bounds of texts on a page, in characters.
 const (
+	briefAt = 160    // of a text in a list
 	foldAt  = 700    // longer texts are folded
 	foldMax = 60_000 // of a folded text, no more is shown; the episode's JSON has all
 )
@@ -155,6 +156,7 @@ func fold(text string) folded {
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"clean": clean,
 	"fold":  fold,
+	"brief": func(text string) string { return table.Cut(fold(text).Head, briefAt) },
 	"json": func(v any) string {
 		switch v := v.(type) {
 		case json.RawMessage:
