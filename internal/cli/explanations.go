@@ -13,9 +13,9 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -100,9 +100,10 @@ func (x *explanations) unseen(ctx context.Context) ([]*question, error) {
 		seen[o.Episode] = seen[o.Episode] || o.Judge == x.settings.Judge
 	}
 	var list []*question
-	err = x.run.Each(ctx, func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
-		if text, is := runs.Explanation(&g, e.Transcript); is && !seen[g.Episode] {
-			list = append(list, &question{g.Episode, text, in})
+	err = x.run.EachRow(ctx, nil, func(row report.Row, e *episode.Stored) error {
+		g := &row.Grade
+		if text, is := runs.Explanation(g, e.Transcript); is && !seen[g.Episode] {
+			list = append(list, &question{g.Episode, text, x.run.Instance(g.Instance)})
 		}
 		return nil
 	})

@@ -185,25 +185,23 @@ func (r *Run) Notes() []string {
 	return notes
 }
 
-// Each reads the episodes in their canonical order and grades them.
-func (r *Run) Each(ctx context.Context, visit func(grade.Grade, *suite.Instance, *episode.Stored) error) error {
-	return r.Store.Each(ctx, r.graded(visit))
+// graded is an episode with its grade and what else a row needs of its transcript.
+type graded struct {
+	stored   *episode.Stored
+	instance *suite.Instance
+	grade    grade.Grade
+	sample   report.Sample
 }
 
-// graded returns a function that grades a stored episode and visits it.
-func (r *Run) graded(visit func(grade.Grade, *suite.Instance, *episode.Stored) error) func(*episode.Stored) error {
-	return func(e *episode.Stored) error {
-		h := e.Transcript.Header
-		in := r.instances[h.Instance]
-		if in == nil {
-			return diag.Usagef("episode %s: the suite has no instance %q", h.ID, h.Instance)
-		}
-		g, err := Grade(r.Stage, in, e.Transcript)
-		if err != nil {
-			return err
-		}
-		return visit(g, in, e)
+// grade grades a stored episode. It is safe for concurrent use.
+func (r *Run) grade(e *episode.Stored) (graded, error) {
+	h := e.Transcript.Header
+	in := r.instances[h.Instance]
+	if in == nil {
+		return graded{}, diag.Usagef("episode %s: the suite has no instance %q", h.ID, h.Instance)
 	}
+	g, err := Grade(r.Stage, in, e.Transcript)
+	return graded{e, in, g, papers.SampleOf(e.Transcript)}, err
 }
 
 // Grade grades an episode of an instance. Grades depend on the task and the transcript alone, so an error means that
@@ -262,26 +260,27 @@ func (r *Run) EachRow(ctx context.Context, ids []string, visit func(report.Row, 
 		return err
 	}
 	shown := make(map[string]report.Row, len(r.instances)) // by instance: what its episodes share
-	each := r.graded(func(g grade.Grade, in *suite.Instance, e *episode.Stored) error {
-		row, known := shown[in.ID]
-		if !known {
-			row = report.RowOf(grade.Grade{}, r.tasks[in.Task], in, r.certificates[in.ID])
-			shown[in.ID] = row
+	read := r.Store.Each
+	if ids != nil {
+		read = func(ctx context.Context, visit func(*episode.Stored) error) error {
+			return r.Store.Some(ctx, ids, visit)
 		}
-		row.Grade = g
-		row.Sample = papers.SampleOf(e.Transcript)
-		if text, is := Explanation(&g, e.Transcript); is {
+	}
+	return inOrder(ctx, read, r.grade, func(g graded) error {
+		row, known := shown[g.instance.ID]
+		if !known {
+			row = report.RowOf(grade.Grade{}, r.tasks[g.instance.Task], g.instance, r.certificates[g.instance.ID])
+			shown[g.instance.ID] = row
+		}
+		row.Grade, row.Sample = g.grade, g.sample
+		if text, is := Explanation(&g.grade, g.stored.Transcript); is {
 			var err error
-			if row.Explained, err = r.explained(in, text, opinions[g.Episode]); err != nil {
+			if row.Explained, err = r.explained(g.instance, text, opinions[g.grade.Episode]); err != nil {
 				return err
 			}
 		}
-		return visit(row, e)
+		return visit(row, g.stored)
 	})
-	if ids != nil {
-		return r.Store.Some(ctx, ids, each)
-	}
-	return r.Store.Each(ctx, each)
 }
 
 // Set returns the rows of the run with what tables of papers need.
