@@ -57,6 +57,9 @@ func measure(b *testing.B, dir string) {
 	b.ReportMetric(time.Since(began).Seconds()*1000, "ms/open")
 	began = time.Now()
 	x.Summaries()
+	b.ReportMetric(time.Since(began).Seconds()*1000, "ms/intervals")
+	began = time.Now()
+	x.Counts()
 	if _, _, err := x.Page(context.Background(), Filter{}, 0, 50); err != nil {
 		b.Fatal(err)
 	}

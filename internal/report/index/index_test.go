@@ -349,7 +349,11 @@ func TestSummariesAgreeWithReports(t *testing.T) {
 	if len(list) != len(groups) || len(list) != len(tallies) {
 		t.Fatalf("%d summaries of %d agents", len(list), len(groups))
 	}
+	counts := x.Counts()
 	for i, s := range list {
+		if c := counts[i]; c.Clean.CI95 != nil || *c.Clean.Value != *s.Clean.Value || c.Faulted.Right != s.Faulted.Right {
+			t.Errorf("%s: counts are %+v, and summaries %+v", s.Agent, c, s)
+		}
 		clean := report.Summarize(report.Where(groups[i].Rows, brief.IsClean), report.Options{},
 			[]string{"index", s.Agent, PartClean})
 		if s.Clean.Right != clean.Successes || s.Clean.Of != clean.Valid || *s.Clean.Value != *clean.Rate ||

@@ -42,6 +42,13 @@ func (r *Rate) add(cluster string, success bool, episodes int) {
 	r.clusters.Add(cluster, float64(statistics.One(success)*episodes), float64(episodes))
 }
 
+// rate computes the rate alone.
+func (r *Rate) rate() {
+	if r.Of > 0 {
+		r.Value = statistics.Share(float64(r.Right), r.Of)
+	}
+}
+
 // estimate computes the rate as [report.Summarize] does with the stream of index, agent and part.
 func (r *Rate) estimate(agent, part string) {
 	if r.Of > 0 {
@@ -49,8 +56,24 @@ func (r *Rate) estimate(agent, part string) {
 	}
 }
 
-// Summaries sums up the agents, in the order of their names.
+// Summaries sums up the agents, in the order of their names, with intervals. These take seconds for a million episodes
+// with many trials; the index can be read and updated meanwhile.
 func (x *Index) Summaries() []Summary {
+	list := x.Counts()
+	for i := range list {
+		s := &list[i]
+		s.Clean.estimate(s.Agent, PartClean)
+		s.Faulted.estimate(s.Agent, PartFault)
+		s.Other.estimate(s.Agent, PartOther)
+		for k := range s.Kinds {
+			s.Kinds[k].estimate(s.Agent, s.Kinds[k].Kind)
+		}
+	}
+	return list
+}
+
+// Counts is [Index.Summaries] without intervals.
+func (x *Index) Counts() []Summary {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	list := make([]*Summary, len(x.subjects))
@@ -84,12 +107,12 @@ func (x *Index) Summaries() []Summary {
 	}
 	out := make([]Summary, 0, len(list))
 	for i, s := range list {
-		s.Clean.estimate(s.Agent, PartClean)
-		s.Faulted.estimate(s.Agent, PartFault)
-		s.Other.estimate(s.Agent, PartOther)
+		s.Clean.rate()
+		s.Faulted.rate()
+		s.Other.rate()
 		for _, kind := range report.SortedKinds(kinds[i]) {
 			r := kinds[i][kind]
-			r.estimate(s.Agent, kind)
+			r.rate()
 			s.Kinds = append(s.Kinds, KindRate{kind, *r})
 		}
 		s.Causes = choicesOf(causes[i])

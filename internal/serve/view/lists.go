@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/chart"
@@ -17,6 +18,7 @@ import (
 
 // overviewView is the first page of a run.
 type overviewView struct {
+	Pending   bool // intervals are not ready
 	Summaries []index.Summary
 	Charts    []template.HTML
 	Place     int
@@ -31,7 +33,10 @@ func (s *Server) start(q *request) (*pageData, error) {
 }
 
 func (s *Server) overview(q *request) (*pageData, error) {
-	body := overviewView{Summaries: q.run.summarized(), Place: q.place}
+	body := overviewView{Place: q.place}
+	var complete bool
+	body.Summaries, complete = q.run.summarized()
+	body.Pending = !complete
 	for _, c := range chartsOf(body.Summaries) {
 		body.Charts = append(body.Charts, template.HTML(c.Figure())) //nolint:gosec // the chart escapes its texts
 	}
@@ -41,16 +46,45 @@ func (s *Server) overview(q *request) (*pageData, error) {
 	return &pageData{Title: "Overview", Name: "overview", Section: "overview", Live: true, Body: body}, nil
 }
 
-// summarized returns the summaries of the index, which it computes once for each version.
-func (r *Run) summarized() []index.Summary {
+// patience is how long a page waits for intervals; those of a large run come later.
+const patience = 500 * time.Millisecond
+
+// summarized returns the summaries of the index, with their intervals if these are ready: they are computed once for
+// each version. A page that follows its run shows them when they are.
+func (r *Run) summarized() (list []index.Summary, complete bool) {
+	r.mu.Lock()
+	if r.summaries != nil && r.summed == r.Index.Version() {
+		defer r.mu.Unlock()
+		return r.summaries, true
+	}
+	if r.summing == nil {
+		r.summing = make(chan struct{})
+		go r.sum()
+	}
+	done := r.summing
+	r.mu.Unlock()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-done:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.summaries, true
+	case <-late.C:
+		return r.Index.Counts(), false
+	}
+}
+
+// sum computes the summaries.
+func (r *Run) sum() {
 	version := r.Index.Version()
+	list := r.Index.Summaries()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.summaries == nil || r.summed != version {
-		list := r.Index.Summaries()
-		r.summed, r.summaries = version, &list
-	}
-	return *r.summaries
+	r.summaries, r.summed = list, version
+	r.sums++
+	close(r.summing)
+	r.summing = nil
 }
 
 // chartsOf draws the success of agents by the kinds of faults.

@@ -31,9 +31,11 @@ type Run struct {
 	Planned  int       // how many episodes the run has when it is finished; 0 if that is not known
 
 	mu        sync.Mutex
-	problem   error            // why the index could not be brought up to date
-	summed    int              // the version that summaries are of
-	summaries *[]index.Summary // nil before the first
+	problem   error           // why the index could not be brought up to date
+	summed    int             // the version that summaries are of
+	summaries []index.Summary // nil before the first
+	summing   chan struct{}   // closed when summaries under way are ready; nil if none are
+	sums      int             // how often they were computed
 	drawn     drawn
 }
 
@@ -176,12 +178,15 @@ var errNotFound = errors.New("there is no such page")
 
 // state returns what is known of each run, for pages that follow them.
 type state struct {
-	Version  int  `json:"version"` // of the index
+	Version  int  `json:"version"` // grows when pages change
 	Episodes int  `json:"episodes"`
 	Planned  int  `json:"planned,omitempty"`
 	Complete bool `json:"complete"` // the index contains all that the run contained at its last update
 }
 
 func (r *Run) now() state {
-	return state{r.Index.Version(), r.Index.Episodes(), r.Planned, r.Index.State() != ""}
+	r.mu.Lock()
+	sums := r.sums
+	r.mu.Unlock()
+	return state{r.Index.Version() + sums, r.Index.Episodes(), r.Planned, r.Index.State() != ""}
 }
