@@ -94,6 +94,7 @@ var layout = []string{
 	"report/story",
 	"report/brief",
 	"report/index",
+	"report/page",
 	"report/comparison",
 	"report/card",
 	"report/gate",

@@ -250,14 +250,19 @@ func (a *app) root() *cobra.Command {
 		a.exportCommand(), a.replayCommand(), a.proxyCommand(), a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	a.foldHelp(root)
-	host := &decide.Host{
-		Out: a.Out, Getenv: a.Getenv, Width: a.width, JSON: func() bool { return a.asJSON }, Open: a.openRows,
-		One: oneArgument, Some: someArguments,
-	}
+	host := a.host()
 	root.AddCommand(host.Commands()...)
 	root.AddCommand((&draw.Host{Host: host}).Commands()...)
 	root.AddCommand((&browse.Host{Host: host}).Command())
 	return root
+}
+
+// host is what the commands of other packages share with those here.
+func (a *app) host() *decide.Host {
+	return &decide.Host{
+		Out: a.Out, Getenv: a.Getenv, Width: a.width, JSON: func() bool { return a.asJSON }, Open: a.openRows,
+		One: oneArgument, Some: someArguments,
+	}
 }
 
 // flagMessage says what is wrong with a flag, without the names of Go types.

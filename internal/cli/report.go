@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/draw"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -111,7 +112,7 @@ func (a *app) printReport(r *report.Report, format string) error {
 }
 
 func (a *app) reportCommand() *cobra.Command {
-	var suiteDir, format string
+	var suiteDir, format, html string
 	var options report.Options
 	var tables []string
 	var vote bool
@@ -141,25 +142,15 @@ func (a *app) reportCommand() *cobra.Command {
 					return err
 				}
 			}
-			var list []report.Run
-			var sets []papers.Set
-			var notes []string
-			for i, path := range args {
-				if slices.Contains(args[:i], path) {
-					return diag.Usagef("%s is given twice", path).WithHint("name two different runs")
-				}
-				run, err := runs.Open(cmd.Context(), path, suiteDir)
-				if err != nil {
+			if html != "" {
+				if err := draw.CheckPage(html); err != nil {
 					return err
 				}
-				rows, err := run.Rows(cmd.Context())
-				if err = errors.Join(err, run.Close()); err != nil {
-					return err
-				}
-				a.warnUnfinished(run, rows)
-				notes = append(notes, run.Notes()...)
-				list = append(list, report.Run{Name: runs.Name(args, i), Rows: rows})
-				sets = append(sets, run.Set(runs.Name(args, i), rows))
+				return (&draw.Host{Host: a.host()}).Page(cmd.Context(), args, suiteDir, html, options)
+			}
+			list, sets, notes, err := a.openRuns(cmd.Context(), args, suiteDir)
+			if err != nil {
+				return err
 			}
 			if len(tables) > 0 {
 				return a.printTables(tables, papers.Input{Sets: sets, Options: options}, format)
@@ -180,6 +171,8 @@ func (a *app) reportCommand() *cobra.Command {
 	a.fullFlag(cmd)
 	cmd.Flags().StringSliceVar(&tables, "table", nil,
 		"print this table instead of the report; repeatable")
+	cmd.Flags().StringVar(&html, "html", "",
+		"write summary, charts, tables and the worst episodes to this file: one page that opens from a mail")
 	cmd.Flags().BoolVar(&vote, "vote", false,
 		"print the effect of votes over repeated trials and of informed retries: --table "+settings.TableVotes)
 	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
@@ -189,6 +182,28 @@ func (a *app) reportCommand() *cobra.Command {
 		"what intervals and tests treat as one observation: task, sql or database; by default intervals cluster by distinct "+
 			"SQL and tests by task")
 	return cmd
+}
+
+// openRuns reads the episodes of runs, each as reports and as tables need it, and notes on how the runs were made.
+func (a *app) openRuns(
+	ctx context.Context, paths []string, dir string,
+) (list []report.Run, sets []papers.Set, notes []string, err error) {
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return nil, nil, nil, diag.Usagef("%s is given twice", path).WithHint("name two different runs")
+		}
+		run, rows, err := a.openRows(ctx, path, dir)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if err := run.Close(); err != nil {
+			return nil, nil, nil, err
+		}
+		notes = append(notes, run.Notes()...)
+		list = append(list, report.Run{Name: runs.Name(paths, i), Rows: rows})
+		sets = append(sets, run.Set(runs.Name(paths, i), rows))
+	}
+	return list, sets, notes, nil
 }
 
 func tableHelp() string {

@@ -217,6 +217,23 @@ func (t *Tally) ofLanded(n int) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(t.landed))
 }
 
+// Columns is the short answer as a table.
+func Columns(list []Tally) *table.Table {
+	columns := []table.Column[*Tally]{table.Text("agent", "agent", func(t *Tally) string { return t.Agent })}
+	for _, c := range allColumns {
+		column := table.Text(c.heading, c.heading, c.cell)
+		column.Right = true
+		if slices.ContainsFunc(list, func(t Tally) bool { return c.used(&t) }) {
+			columns = append(columns, column)
+		}
+	}
+	rows := make([]*Tally, len(list))
+	for i := range list {
+		rows[i] = &list[i]
+	}
+	return table.Make("Right answers", rows, columns)
+}
+
 // Table writes the short answer: a line for each agent, or several lines if one is too wide for the terminal.
 func Table(list []Tally, width int) string {
 	var columns []column
