@@ -113,26 +113,38 @@ func firstError(errs ...error) error {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes; other keywords and repeated names are errors.
-func (s *Schema) UnmarshalJSON(data []byte) error {
+func (s *Schema) UnmarshalJSON(data []byte) error { return s.read(data, false) }
+
+// ForeignSchema is a schema as others write it. It keeps the keywords that [Schema] has, and ignores the rest.
+type ForeignSchema struct{ Schema }
+
+// UnmarshalJSON reads any JSON Schema. It fails only if the text is not JSON.
+func (s *ForeignSchema) UnmarshalJSON(data []byte) error { return s.read(data, true) }
+
+// read reads a schema. If it is foreign, read ignores keywords that it does not know or that have another form.
+func (s *Schema) read(data []byte, foreign bool) error {
 	*s = Schema{}
 	members, err := Members(data)
 	if err != nil {
+		if foreign && json.Valid(data) {
+			return nil // true allows everything
+		}
 		return fmt.Errorf("a schema must be a JSON object")
 	}
 	seen := map[string]bool{}
 	for _, m := range members {
-		if seen[m.Name] {
+		if seen[m.Name] && !foreign {
 			return fmt.Errorf("schema keyword %q occurs twice", m.Name)
 		}
 		seen[m.Name] = true
-		if err := s.setKeyword(m.Name, m.Value); err != nil {
+		if err := s.setKeyword(m.Name, m.Value, foreign); err != nil && !foreign {
 			return fmt.Errorf("schema keyword %q: %w", m.Name, err)
 		}
 	}
 	return nil
 }
 
-func (s *Schema) setKeyword(key string, raw json.RawMessage) error {
+func (s *Schema) setKeyword(key string, raw json.RawMessage, foreign bool) error {
 	switch key {
 	case "type":
 		if len(raw) > 0 && raw[0] == '[' {
@@ -163,12 +175,12 @@ func (s *Schema) setKeyword(key string, raw json.RawMessage) error {
 	case "pattern":
 		return json.Unmarshal(raw, &s.Pattern)
 	case "anyOf":
-		return json.Unmarshal(raw, &s.AnyOf)
+		return s.setAnyOf(raw, foreign)
 	case "items":
 		s.Items = new(Schema)
-		return json.Unmarshal(raw, s.Items)
+		return s.Items.read(raw, foreign)
 	case "properties":
-		return s.setProperties(raw)
+		return s.setProperties(raw, foreign)
 	case "required":
 		if err := json.Unmarshal(raw, &s.Required); err != nil {
 			return err
@@ -189,17 +201,34 @@ func (s *Schema) setKeyword(key string, raw json.RawMessage) error {
 	}
 }
 
-func (s *Schema) setProperties(raw json.RawMessage) error {
+func (s *Schema) setAnyOf(raw json.RawMessage, foreign bool) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	s.AnyOf = make([]*Schema, len(list))
+	for i := range list {
+		s.AnyOf[i] = new(Schema)
+		if err := s.AnyOf[i].read(list[i], foreign); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Schema) setProperties(raw json.RawMessage, foreign bool) error {
 	members, err := Members(raw)
 	if err != nil {
 		return fmt.Errorf("must be an object")
 	}
 	for _, m := range members {
-		if s.Property(m.Name) != nil {
+		if s.Property(m.Name) != nil && foreign {
+			continue
+		} else if s.Property(m.Name) != nil {
 			return fmt.Errorf("%q occurs twice", m.Name)
 		}
 		p := Property{Name: m.Name, Schema: new(Schema)}
-		if err := json.Unmarshal(m.Value, p.Schema); err != nil {
+		if err := p.Schema.read(m.Value, foreign); err != nil {
 			return fmt.Errorf("%q: %w", m.Name, err)
 		}
 		s.Properties = append(s.Properties, p)

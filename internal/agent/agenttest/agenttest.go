@@ -385,6 +385,7 @@ var grammar = func() map[string]bool {
 	}, {
 		"true", "false", "null", "none", "undefined", "print", "type", "parameter", "python", "json", "jsonl", "json5",
 		"py", "xml", "tool_calls", "tool_call", "function_call", "call", "calls", "tool_use", "tool_code", "invoke", "think",
+		"tool_usage_card", "cdata",
 		"thinking", "thought", "reasoning", "scratchpad", "eom_id", "eot_id", "im_end", "python_tag", "list", "dict", "any",
 		"functions", "function_calls", "use", "code", "end", "tag", "eot", "eom", "id", "api", "default",
 	}, {

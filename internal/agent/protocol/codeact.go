@@ -96,7 +96,8 @@ func (c *codeAct) read(response *model.Reply, _ []string) decision {
 	found, kept := parts.Found, text[:parts.End]
 	d := decision{unparsed: parts.Left}
 	if found == nil {
-		found = cmp.Or(reply.OtherBlock(text), reply.OnlyFence(text))
+		found = cmp.Or(reply.OtherBlock(text), reply.OnlyFence(text),
+			reply.CodeInCall(c.calls.Read(&response.Message, nil).Calls))
 	}
 	if found != nil && response.Finish == model.FinishLength &&
 		(parts.Open || strings.HasSuffix(strings.TrimSpace(text), strings.TrimSpace(found.Text))) {

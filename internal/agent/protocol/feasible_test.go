@@ -96,6 +96,9 @@ func TestJudgingProtocols(t *testing.T) {
 		{FreeForm, "no_function()", "no", "no_function()", ""},
 		{FreeForm, "<|CHATBOT_TOKEN|>I cannot.<|END_OF_TURN_TOKEN|>", "no", "", reply.ReasonUnknownFormat},
 		{FreeForm, "<|tool_call_begins|>function_1", "yes", "", reply.ReasonTag},
+		{FreeForm, "```python\nfunction_1(city=\"\"Bergen\")\n```", "nothing", "", reply.ReasonUnknownFormat},
+		{FreeForm, "```json\n[{\"name\": \"function_1, \"arguments\": {}}]\n```", "yes", "", reply.ReasonNotJSON},
+		{FreeForm, "```python\nimport time\ntime.sleep(1)\n```", "no", "```python\nimport time\ntime.sleep(1)\n```", ""},
 		{Feedback, "No", "no", "", ""},
 		{Explain, "Decision: No\nExplanation: nobody says where.", "no", "nobody says where.", ""},
 	} {

@@ -59,8 +59,10 @@ func (f *freeForm) read(response *model.Reply, labels []string) decision {
 			tools = append(tools, r.Calls[i].Tool)
 		}
 		d.actions = []task.Action{task.Judge(true, strings.Join(tools, ", "))}
-	case r.Prose != "" && response.Finish == model.FinishLength:
-		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: r.Prose})
+	case response.Finish == model.FinishLength && (r.Prose != "" || len(r.Unparsed) > 0):
+		if r.Prose != "" {
+			d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: r.Prose})
+		}
 	case mentioned: // a call in no known format, or words about one: the model is asked once more
 	case r.Prose != "" || len(r.Unparsed) > 0: // a block of code without a call of a tool means no
 		d.actions = []task.Action{task.Judge(false, r.Prose)}

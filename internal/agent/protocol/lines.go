@@ -20,9 +20,9 @@ type replyLine struct {
 	ID    json.RawMessage `json:"id"`
 	Text  string          `json:"text"`
 	Tools []struct {
-		Name        string       `json:"name"`
-		Description string       `json:"description"`
-		Parameters  *task.Schema `json:"parameters"`
+		Name        string              `json:"name"`
+		Description string              `json:"description"`
+		Parameters  *task.ForeignSchema `json:"parameters"`
 	} `json:"tools"`
 	Native []struct {
 		ID        string          `json:"id"`
@@ -92,9 +92,9 @@ func (l *replyLine) reply() *model.Reply {
 func (l *replyLine) tools() []*task.Tool {
 	list := make([]*task.Tool, len(l.Tools))
 	for i, t := range l.Tools {
-		list[i] = &task.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-		if t.Parameters == nil {
-			list[i].Parameters = &task.Schema{Types: []string{"object"}}
+		list[i] = &task.Tool{Name: t.Name, Description: t.Description, Parameters: &task.Schema{Types: []string{"object"}}}
+		if t.Parameters != nil {
+			list[i].Parameters = &t.Parameters.Schema
 		}
 	}
 	return list

@@ -103,8 +103,8 @@ func (o *oneShot) open(view *task.View) (model.Request, error) {
 }
 
 func (o *oneShot) read(response *model.Reply, labels []string) decision {
-	m := o.names.restore(&response.Message)
-	r := o.reader.ReadReply(response, m, labels)
+	o.reader.OfferAs(o.names.own)
+	r := o.reader.ReadReply(response, &response.Message, labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
 	var left []task.Unparse
 	d.actions, _, left = o.acts.Actions(r.Calls)

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -382,6 +383,33 @@ func TestForeignNames(t *testing.T) {
 	if len(turn.Actions) != 3 || turn.Actions[0].Tool != long || turn.Actions[1].Tool != "math.power" ||
 		turn.Actions[2].Kind != task.ActionAnswer {
 		t.Errorf("actions %+v", turn.Actions)
+	}
+}
+
+// TestForeignNamesInText calls a tool in text by the name under which the provider offers it, and with an underscore.
+func TestForeignNamesInText(t *testing.T) {
+	for _, form := range []string{`%s(base=2)`, "%s\n{\"base\": 2}", `["%s(base=2)"]`, "[TOOL_CALLS]%s[ARGS]{\"base\": 2}"} {
+		for _, name := range []string{"", "math_power"} {
+			s := &scripted{replies: []model.Reply{native("get_all", "{}")}}
+			p, err := New("tools", Config{Client: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			view := agenttest.View(t)
+			if _, err := p.Next(t.Context(), view, nil); err != nil {
+				t.Fatal(err)
+			}
+			text := fmt.Sprintf(form, cmp.Or(name, s.requests[0].Tools[2].Name))
+			s.replies = []model.Reply{{Message: model.Message{Role: model.RoleAssistant, Content: text}}}
+			turn, err := p.Next(t.Context(), view, []task.Observation{{Label: "call_1"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(turn.Actions) != 1 || turn.Actions[0].Tool != "math.power" ||
+				string(turn.Actions[0].Arguments) != `{"base":2}` {
+				t.Errorf("%s is read as %+v, unread %+v", text, turn.Actions, turn.Unparsed)
+			}
+		}
 	}
 }
 

@@ -129,8 +129,8 @@ func (s *Specs) stub(names *notebook.Names, t *task.Tool) string {
 	return text
 }
 
-// wireNames maps tools to names that providers accept as names of native tools, and back. Accepted names stay; others
-// get underscores for foreign characters, are cut, and end in a part of a hash.
+// wireNames maps tools to names that providers accept as names of native tools, and these to the tools' own. Accepted
+// names stay; others get underscores for foreign characters, are cut, and end in a part of a hash.
 type wireNames struct {
 	wire, own map[string]string // only the names that differ
 }
@@ -155,12 +155,5 @@ func (w *wireNames) of(name string) string {
 		w.wire, w.own = map[string]string{}, map[string]string{}
 	}
 	w.wire[name], w.own[wire] = wire, name
-	return wire
-}
-
-func (w *wireNames) back(wire string) string {
-	if own, ok := w.own[wire]; ok {
-		return own
-	}
 	return wire
 }

@@ -88,7 +88,8 @@ func (l *nativeLoop) offer(view *task.View, request *model.Request) error {
 }
 
 func (l *nativeLoop) read(response *model.Reply, labels []string) decision {
-	r := l.reader.ReadReply(response, l.names.restore(&response.Message), labels)
+	l.reader.OfferAs(l.names.own)
+	r := l.reader.ReadReply(response, &response.Message, labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
 	actions, sent, left := l.acts.Actions(r.Calls)
 	d.actions, d.unparsed = actions, append(d.unparsed, left...)
@@ -176,14 +177,4 @@ func (w *wireNames) rename(specs []model.ToolSpec) []model.ToolSpec {
 		specs[i].Name = w.of(specs[i].Name)
 	}
 	return specs
-}
-
-// restore returns a message whose native calls have the toolkit's own names.
-func (w *wireNames) restore(m *model.Message) *model.Message {
-	own := *m
-	own.ToolCalls = append([]model.ToolCall(nil), m.ToolCalls...)
-	for i := range own.ToolCalls {
-		own.ToolCalls[i].Name = w.back(own.ToolCalls[i].Name)
-	}
-	return &own
 }

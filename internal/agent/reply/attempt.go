@@ -108,8 +108,10 @@ const callWord = `(?:call|tools?|functions?|actions?|names?|invoke|use|using|run
 	`command)`
 
 var (
-	anyName           = regexp.MustCompile(`[\pL_][\pL\pN_.:/\\-]*`)
-	bracketAfterName  = regexp.MustCompile("^[`\"'*」』】》]*[ \t　]*(?:[({（｛]|\\r?\\n[ \\t]*(?:```|\\{))")
+	anyName          = regexp.MustCompile(`[\pL_][\pL\pN_.:/\\-]*`)
+	bracketAfterName = regexp.MustCompile("^[`\"'*」』】》]*[ \t　]*(?:(?:<-|->|=>|:=|←|→)?[ \t]*[({（｛]" +
+		"|\\r?\\n[ \\t]*(?:```|\\{))")
+	aside             = regexp.MustCompile(`^[ \t]+\([\pL\pN ,.'’-]*\pL[\pL\pN ,.'’-]*\)`) // words in parentheses
 	labelBeforeName   = regexp.MustCompile("(?i)" + callWord + "[✿*_`]*[ \\t]*[:：][ \\t*`\"']*$")
 	endOfLine         = regexp.MustCompile("^[`\"'*]*[ \\t]*(?:[\\r\\n]|$)")
 	quotedStringValue = regexp.MustCompile(`^["'][ \t]*[,}\]]`)
@@ -150,7 +152,7 @@ func (p *reading) attemptedTool(text string, start int) int {
 			strings.HasSuffix(strings.TrimRight(tight, `"'`), "="):
 			return m[0]
 		case bracketAfterName.MatchString(after), p.isUsed(name, after):
-			if !isProse(before, after) {
+			if !isProse(before, after) && (isIdentifier(name) || !aside.MatchString(after)) {
 				return m[0]
 			}
 		case argumentBefore.MatchString(before), p.isRow(name, written, line):
@@ -310,7 +312,11 @@ func isProse(before, after string) bool {
 // definition matches a function definition in code.
 var definition = regexp.MustCompile(`(?m)^[ \t]*(?:async[ ]+)?def[ ]+([\pL_][\pL\pN_]*)[ ]*\(`)
 
-// defines reports whether the reply defines a function of that name before a position: calling it does not call a tool.
+// imported matches the import of a module in code.
+var imported = regexp.MustCompile(`(?m)^[ \t]*import[ ]+([\pL_][\pL\pN_]*)`)
+
+// defines reports whether the reply defines a function of that name before a position, or imports its module: calling
+// it does not call a tool.
 func (p *reading) defines(name string, before int) bool {
 	if p.defined == nil {
 		p.defined = map[string]int{}
@@ -319,7 +325,15 @@ func (p *reading) defines(name string, before int) bool {
 				p.defined[defined] = m[3]
 			}
 		}
+		for _, m := range imported.FindAllStringSubmatchIndex(p.text, -1) {
+			if module := p.text[m[2]:m[3]]; !modules[module] && p.defined[module+"."] == 0 {
+				p.defined[module+"."] = m[3]
+			}
+		}
 	}
 	at, ok := p.defined[name]
+	if module, _, found := strings.Cut(name, "."); !ok && found {
+		at, ok = p.defined[module+"."]
+	}
 	return ok && at <= before
 }

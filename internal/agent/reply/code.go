@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -124,8 +125,12 @@ func nextCodeTag(text string) []int {
 }
 
 // otherCode matches a block of code between other tags or brackets.
-var otherCode = regexp.MustCompile(`(?is)<(?:llm-code|execute_ipython|execute_python|code|python|ipython|tool_code)>(.*?)` +
-	`</(?:llm-code|execute_ipython|execute_python|code|python|ipython|tool_code)>|\[PYTHON\](.*?)\[/PYTHON\]`)
+var otherCode = regexp.MustCompile(`(?is)<` + otherCodeTag + `>(.*?)</` + otherCodeTag + `>` +
+	`|\[PYTHON\](.*?)\[/PYTHON\]|\[CODE\](.*?)\[/CODE\]` +
+	`|<\|python_(?:tag|start)\|>\s*([^{\s].*?)(?:<\|(?:eom_id|eot_id|python_end)\|>|\z)`)
+
+const otherCodeTag = `(?:llm-code|execute_ipython|execute_python|execute_code|run_code|python_code|code_block|code|python|` +
+	`ipython|py|run|tool_code)`
 
 // OtherBlock returns the first block between unexpected tags, in a reply without the expected ones.
 func OtherBlock(text string) *Code {
@@ -133,8 +138,50 @@ func OtherBlock(text string) *Code {
 	if m == nil {
 		return nil
 	}
-	return &Code{Text: strings.Trim(m[1]+m[2], "\n")}
+	return &Code{Text: strings.Trim(strings.Join(m[1:], ""), "\n")}
 }
+
+// interpreters are the names under which models call a tool for code that nobody offered.
+var interpreters = map[string]bool{
+	"python": true, "ipython": true, "execute": true, "execute_python": true, "execute_code": true, "run_python": true,
+	"run_code": true, "code_interpreter": true, "python_interpreter": true,
+}
+
+// CodeInCall returns the code that a reply passes to an interpreter in a single call, or nil.
+func CodeInCall(calls []Call) *Code {
+	if len(calls) != 1 || !interpreters[calls[0].Tool] {
+		return nil
+	}
+	var fields map[string]string
+	if json.Unmarshal(calls[0].Arguments, &fields) != nil || len(fields) != 1 {
+		return nil
+	}
+	for _, text := range fields {
+		return &Code{Text: text}
+	}
+	return nil
+}
+
+// longFence matches the opening of a fence with a mark other than three backticks. Its groups are the mark and the
+// language.
+var longFence = regexp.MustCompile("(?m)^[ \t]*(`{4,}|~{3,})[ \t]*([\\w+-]*)[ \t]*\r?\n")
+
+// longFenced returns the code in a fence with a longer mark, and where the fence begins. It returns -1 if there is none.
+func longFenced(text string) (code string, start int) {
+	m := longFence.FindStringSubmatchIndex(text)
+	if m == nil {
+		return "", -1
+	}
+	language := strings.ToLower(text[m[4]:m[5]])
+	code, _, closed := strings.Cut(text[m[1]-1:], "\n"+text[m[2]:m[3]])
+	if !closed || foreignLanguage(language) != "" && !pythonLanguages[language] {
+		return "", -1
+	}
+	return strings.TrimPrefix(code, "\n"), m[0]
+}
+
+// pythonLanguages are the languages of fences of Python, beside those in [callLanguages].
+var pythonLanguages = map[string]bool{"python3": true, "ipython": true, "ipython3": true, "py3": true}
 
 // appendLeft names the text after the block.
 func appendLeft(list []task.Unparse, text string) []task.Unparse {
@@ -147,9 +194,13 @@ func appendLeft(list []task.Unparse, text string) []task.Unparse {
 // OnlyFence returns the code of a reply that has no tags and exactly one Python fence.
 func OnlyFence(text string) *Code {
 	var found *Code
+	if code, start := longFenced(text); start >= 0 {
+		return &Code{Text: code}
+	}
 	for _, m := range fence.FindAllStringSubmatchIndex(text, -1) {
 		line := text[strings.LastIndexByte(text[:m[0]], '\n')+1 : m[0]]
-		if foreignLanguage(fenceLanguage(text, m)) != "" || strings.TrimSpace(line) != "" {
+		language := fenceLanguage(text, m)
+		if foreignLanguage(language) != "" && !pythonLanguages[language] || strings.TrimSpace(line) != "" {
 			continue
 		}
 		if found != nil {
@@ -164,11 +215,18 @@ func OnlyFence(text string) *Code {
 // contents, like the cells of a notebook.
 func Unfenced(code string) string {
 	trimmed := strings.TrimSpace(code)
+	if inner, start := longFenced(trimmed); start == 0 {
+		return inner
+	}
 	if !strings.HasPrefix(trimmed, "```") {
 		return strings.Trim(code, "\n")
 	}
 	if m := fenceAround(trimmed); m != nil {
 		return trimmed[m[6]:m[7]]
+	}
+	if first, last := strings.IndexByte(trimmed, '\n'), strings.LastIndexByte(trimmed, '\n'); first < last &&
+		trimmed[last:] == "\n```" && !strings.Contains(trimmed[first:last], "\n```") {
+		return trimmed[first+1 : last+1] // backticks inside a line do not end the block
 	}
 	var cells []string
 	for _, m := range fence.FindAllStringSubmatchIndex(trimmed, -1) {

@@ -19,7 +19,7 @@ const (
 	anyArgumentKey = `<` + tagPrefix + `arg_key` + tagSuffix + `>`
 	callWords      = `(?:tool|function|call|action|plugin|python_tag|python_start)`
 	wrapTag        = `</?` + namespace + `(?:\w+_)?` + markWords + tagSuffix + `\s*>`
-	markWords      = `(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool)`
+	markWords      = `(?:tool_?calls?|function_?calls?|tool_use|tool_code|mcp_tool|tool_usage_card)`
 	callToken      = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
 	endToken       = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|stop|endoftext|end_of_text` +
 		`|end_of_turn|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
@@ -99,7 +99,9 @@ func (p *reading) envelope(text string, start, inner int) claim {
 			c.End += len(trimmed)
 			return c
 		}
-		if c.End += len(marks); c.End == len(text) {
+		c.End += len(marks)
+		turn := otherTurn.FindStringIndex(text[c.End:])
+		if c.End == len(text) || len(c.calls) > 0 && turn != nil && turn[0] == 0 {
 			return c
 		}
 		piece := p.callsAt(text, c.End)
@@ -187,7 +189,7 @@ func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 	case strings.HasPrefix(rest, "{"):
 		v := p.values(text, at+m[4])
 		n, err := v.Value()
-		if err != nil {
+		if err != nil || !offered && p.isCall(text, &n) {
 			return claim{}, false
 		}
 		if object, ok := asArguments(n); ok {
@@ -212,6 +214,12 @@ func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 	}
 	c.calls = []Call{call}
 	return c, true
+}
+
+// isCall reports whether a value is a call of an offered tool, so that a word before it is prose.
+func (p *reading) isCall(text string, n *literal.Node) bool {
+	calls, _, _ := p.callsIn(text, n)
+	return len(calls) > 0 && p.tools.known(calls[0].Tool)
 }
 
 // endsBefore reports whether a call ends before a text that begins with a closing mark.
@@ -339,7 +347,13 @@ func (p *reading) taggedFunctions(text string, start int) claim {
 	for {
 		m := functionTagFirst.FindStringSubmatch(text[c.End:])
 		if m == nil {
-			return c
+			next := functionTag.FindStringIndex(text[c.End:])
+			if next == nil || anyMark.MatchString(text[c.End:c.End+next[0]]) {
+				return c
+			}
+			c.thought = strings.TrimSpace(c.thought + "\n" + text[c.End:c.End+next[0]])
+			c.End += next[0]
+			continue
 		}
 		begin := c.End
 		inner := c.End + len(m[0])

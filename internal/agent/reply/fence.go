@@ -71,9 +71,27 @@ func readFenced(p *reading) {
 			if len(c.calls) == 0 && (!callLanguages[language] || p.isData(inner) || len(c.unparsed) == 0) {
 				continue
 			}
+			if len(c.calls) == 0 {
+				p.nameFenced(&c, inner)
+			}
 			c.Span = literal.Span{Start: s.Start + m[0], End: s.Start + m[1]}
 			c.thought = foreignLanguage(language) + c.thought
 			p.claims = append(p.claims, c)
+		}
+	}
+}
+
+// nameFenced gives a block that could not be read the reason that its text would have outside a fence, if it was meant
+// as a call.
+func (p *reading) nameFenced(c *claim, inner literal.Span) {
+	text := p.text[inner.Start:inner.End]
+	for i := range c.unparsed {
+		switch u := &c.unparsed[i]; {
+		case u.Reason != ReasonFence:
+		case attempt.MatchString(strings.TrimSpace(text)):
+			u.Reason = ReasonNotJSON
+		case p.attemptedTool(text, inner.Start) >= 0:
+			u.Reason = ReasonUnknownFormat
 		}
 	}
 }

@@ -146,6 +146,9 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 	if call.Tool == "" {
 		return Call{}, nil, false
 	}
+	if label >= 0 && arguments < 0 && p.tools.parameter(call.Tool, n.Fields[label].Name) != nil {
+		label = -1 // an argument of a call that is written flat
+	}
 	var unparsed []task.Unparse
 	read := false
 	if arguments < 0 {
@@ -266,24 +269,28 @@ func (p *reading) callsByName(n *literal.Node) (calls []Call, ok bool) {
 
 // pairIn reads a list of two: a tool's name and its arguments.
 func (p *reading) pairIn(n *literal.Node) ([]Call, bool) {
-	if len(n.Items) != 2 || n.Items[0].Kind != literal.Text || n.Items[1].Kind != literal.ObjectKind {
+	if len(n.Items) != 2 || n.Items[0].Kind != literal.Text {
 		return nil, false
+	}
+	object, ok := n.Items[1], n.Items[1].Kind == literal.ObjectKind
+	if !ok {
+		object, ok = namedValues(&n.Items[1])
 	}
 	tool := p.tools.resolve(n.Items[0].Text)
-	if !p.tools.known(tool) {
+	if !ok || !p.tools.known(tool) {
 		return nil, false
 	}
-	given, err := n.Items[1].AppendJSON(nil)
+	given, err := object.AppendJSON(nil)
 	return []Call{{Tool: tool, Arguments: given}}, err == nil
 }
 
-// callText reads a text that consists of one call of an offered tool in code.
+// callText reads a text that consists of one call in code: of an offered tool, or with arguments.
 func (p *reading) callText(text string) ([]Call, bool) {
 	saved := p.labels.save()
 	c, err := p.program(text, 0, true)
 	known := len(c.calls) > 0
 	for i := range c.calls {
-		known = known && p.tools.known(c.calls[i].Tool)
+		known = known && (p.tools.known(c.calls[i].Tool) || string(c.calls[i].Arguments) != "{}")
 	}
 	if err != nil || !known {
 		p.labels.restore(saved)
@@ -311,11 +318,15 @@ func labelIn(text string, n *literal.Node, field int) (string, []task.Unparse) {
 	return "", []task.Unparse{{Reason: ReasonBadLabel, Text: text[n.Fields[field].Start:n.Fields[field].End]}}
 }
 
-// namedValues reads arguments written as a list of objects with a name and a value each.
+// namedValues reads arguments written as a list of names with their values: objects with both, or pairs.
 func namedValues(list *literal.Node) (literal.Node, bool) {
 	n := literal.Node{Kind: literal.ObjectKind}
 	for i := range list.Items {
 		item := &list.Items[i]
+		if len(item.Items) == 2 && item.Items[0].Kind == literal.Text {
+			n.Fields = append(n.Fields, literal.Field{Name: item.Items[0].Text, Value: item.Items[1]})
+			continue
+		}
 		name, value := item.Field("name", "key", "parameter", "argument"), item.Field("value")
 		if name < 0 || value < 0 || len(item.Fields) != 2 || item.Fields[name].Value.Kind != literal.Text {
 			return n, false

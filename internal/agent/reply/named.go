@@ -176,10 +176,12 @@ func (p *reading) addTags(fields *taggedFields, tool, text string) bool {
 
 // Tags with the name of a tool, and with its arguments, inside a tag of calls.
 var (
-	nameTags = regexp.MustCompile(`(?s)^\s*(?:<(?:antml:)?(?:invoke|function|call|tool)>\s*)?` +
-		`(?:<server_name>[^<>]*</server_name>\s*)?<(?:(?:tool|function)_)?name>\s*([^<>\s]+)\s*` +
-		`</(?:(?:tool|function)_)?name>\s*`)
-	argumentTags = regexp.MustCompile(`^<(arguments|parameters|args|input|params)>`)
+	nameTags = regexp.MustCompile(`(?s)^\s*(?:<` + namespace + `(?:invoke|function|call|tool)>\s*)?` +
+		`(?:<` + namespace + `(?:server_name|tool_usage_card_id)>[^<>]*</` + namespace +
+		`(?:server_name|tool_usage_card_id)>\s*)?<` + namespace + `(?:(?:tool|function)_)?name>\s*([^<>\s]+)\s*` +
+		`</` + namespace + `(?:(?:tool|function)_)?name>\s*`)
+	argumentTags = regexp.MustCompile(`^<(` + namespace + `(?:arguments|parameters|(?:tool_)?args|input|params))>`)
+	literalText  = regexp.MustCompile(`(?s)^\s*<!\[CDATA\[(.*)\]\]>\s*$`)
 	callTagEnd   = regexp.MustCompile(`^\s*</(?:antml:)?(?:invoke|function|call|tool)>`)
 )
 
@@ -199,6 +201,9 @@ func (p *reading) taggedCall(text string, at int) (claim, bool) {
 			return c, true
 		}
 		c.End += len(tag[0]) + len(body) + len("</"+tag[1]+">")
+		if m := literalText.FindStringSubmatch(body); m != nil {
+			body = m[1]
+		}
 		var unparsed []task.Unparse
 		call.Arguments, unparsed = readArguments(body)
 		fields := argumentFieldsOf(&Call{Tool: call.Tool})

@@ -29,7 +29,7 @@ type lowering struct {
 func (l *lowering) call(n *literal.Node, label string) error {
 	tool := l.p.tools.resolve(n.Text)
 	known := l.p.tools.known(tool)
-	if !known && notTools[tool] || l.p.defines(n.Text, n.Start) {
+	if !known && (notTools[tool] || strings.Contains(tool, "-")) || l.p.defines(n.Text, n.Start) {
 		return literal.ErrExpression
 	}
 	arguments := literal.Node{Kind: literal.ObjectKind}
@@ -307,7 +307,7 @@ func readWholePython(p *reading) {
 // callHead matches a possible call in prose: an optional assignment, a name and an opening bracket.
 var callHead = regexp.MustCompile(
 	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*|[.!?][ \t]*(?:\\b|\\B))" +
-		"((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.]*)\\()")
+		"((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.-]*)\\()")
 
 // readEmbeddedPython reads calls of known tools in prose that are on their own line, after a list mark or after a
 // colon. A call mentioned within a sentence is prose.

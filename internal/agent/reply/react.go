@@ -22,18 +22,19 @@ type section struct {
 
 // reactTag matches a tag at the start of a line, also in bold or as a heading.
 var reactTag = regexp.MustCompile(
-	`(?im)^[ \t>*_#-]*(?:step[ ]\d+[.: -]+)?(thought|action[ _]input|action|observation|final[ _]answer|decline|思考|行动输入|` +
+	`(?im)^[ \t>*_#-]*(?:\d+[.)][ \t]*|step[ ]\d+[.: -]+)?(thought|action(?:[ ]\d+)?[ _]?input|action|observation|` +
+		`final[ _]answer|decline|思考|行动输入|` +
 		`动作输入|行动|动作|观察|最终答案)(?:[ \t]*[#(\[]?\d+[)\]]?)?[ \t]*[*_]*[ \t]*(?:[:：][*_]*|$)`)
 
 // reactTags maps the names that models use to the protocol's tags.
 var reactTags = map[string]string{
-	"action_input": "action input", "final_answer": "final answer", "思考": "thought", "行动输入": "action input",
+	"actioninput": "action input", "思考": "thought", "行动输入": "action input",
 	"动作输入": "action input", "行动": "action", "动作": "action", "观察": "observation", "最终答案": "final answer",
 }
 
 // xmlTag matches a tag of the loop written as an XML tag.
 var xmlTag = regexp.MustCompile(
-	`(?i)<(/?)(thought|action_?input|action|tool_?input|tool|observation|final_?answer|decline)>`)
+	`(?i)<(/?)(thought|action[ _]?input|action|tool[ _]?input|tool|observation|final[ _]?answer|decline)>`)
 
 // fromXML rewrites XML tags as lines, in a reply without line tags.
 func fromXML(text string) string {
@@ -45,9 +46,31 @@ func fromXML(text string) string {
 		if m[1] != "" {
 			return "\n"
 		}
-		return "\n" + strings.NewReplacer("tool", "action", "_", "", "input", " input", "answer", " answer").Replace(
+		return "\n" + strings.NewReplacer("tool", "action", "_", "", " ", "", "input", " input", "answer", " answer").Replace(
 			strings.ToLower(m[2])) + ": "
 	})
+}
+
+var numberInTag = regexp.MustCompile(`[ ]\d+`)
+
+// reactTagOf returns the protocol's tag for a tag as a model writes it.
+func reactTagOf(written string) string {
+	tag := strings.ReplaceAll(numberInTag.ReplaceAllString(strings.ToLower(written), ""), "_", " ")
+	return cmp.Or(reactTags[tag], tag)
+}
+
+// tagsInLine matches an action and its input in one line.
+var tagsInLine = regexp.MustCompile(
+	`(?im)^(.*?)[ \t,;]*\b(action(?:[ ]\d+)?[ \t]*[:：][^\n:：{]*?)[ \t,;]+(action[ _]?input(?:[ ]\d+)?[ \t]*[:：])`)
+
+// onLines puts an action and its input on lines of their own, in a reply that has both in one line.
+func onLines(text string) string {
+	for _, m := range reactTag.FindAllStringSubmatch(text, -1) {
+		if reactTagOf(m[1]) == "action input" {
+			return text
+		}
+	}
+	return tagsInLine.ReplaceAllString(text, "$1\n$2\n$3")
 }
 
 func sections(text string) []section {
@@ -56,9 +79,7 @@ func sections(text string) []section {
 		last := &list[len(list)-1]
 		last.end = m[0]
 		list = append(list, section{
-			tag: cmp.Or(reactTags[strings.ToLower(text[m[2]:m[3]])], strings.ToLower(text[m[2]:m[3]])), start: m[0],
-			end:  len(text),
-			body: text[m[1]:],
+			tag: reactTagOf(text[m[2]:m[3]]), start: m[0], end: len(text), body: text[m[1]:],
 		})
 	}
 	for i := range list {
@@ -91,7 +112,7 @@ type ReactStep struct {
 // ReadReact reads one reply.
 func ReadReact(reader *Reader, labels []string, reply *model.Reply) *ReactStep {
 	thoughts, text := SplitThoughts(reply.Message.Content)
-	text = fromXML(text)
+	text = onLines(fromXML(text))
 	s := &ReactStep{reader: reader, labels: labels, Thoughts: thoughts, reasoned: len(thoughts), Text: text}
 	s.cut, s.length = len(s.Text), reply.Finish == model.FinishLength
 	s.readSections()
@@ -208,18 +229,29 @@ func (s *ReactStep) answer(text string) {
 // toolName matches an action that contains only a tool's name, possibly in brackets, quotes or backticks.
 var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*.]*$")
 
+// useOfTool matches a tool's name in words that say to use it: "Use the search tool".
+var useOfTool = regexp.MustCompile(
+	"^(?i:(?:use|call|invoke|run)[ ]+)?(?i:the[ ]+)?[`\"']*([\\pL_][\\pL\\pN_./-]*)[`\"']*" +
+		"(?i:[ ]+(?:tool|function|api))?[.]?$")
+
 // act reads an action and its input. An action may also be a whole call in any form that [Reader] accepts.
 func (s *ReactStep) act(action, input string, given bool) {
 	action = strings.TrimSpace(strings.Trim(action, "* \t"))
 	if s.ends(action, input, given) {
 		return
 	}
+	if m := useOfTool.FindStringSubmatch(action); m != nil && s.reader.tools.known(s.reader.tools.anyCase(m[1])) {
+		if strings.Contains(action, " ") {
+			s.Thoughts.add(action)
+		}
+		action = m[1]
+	}
 	if m := toolName.FindStringSubmatch(action); m != nil || s.reader.tools.known(action) {
 		name := action
 		if m != nil && !s.reader.tools.known(action) {
 			name = strings.TrimRight(m[1], ".")
 		}
-		s.call(s.reader.tools.resolve(name), input)
+		s.call(s.reader.tools.anyCase(name), input)
 		return
 	}
 	if !given && s.bracketed(action) {
@@ -277,13 +309,13 @@ func (s *ReactStep) ends(action, input string, given bool) bool {
 // bracketed reads an action with its arguments in brackets: one object of all, or the only argument.
 func (s *ReactStep) bracketed(action string) bool {
 	if m := objectCall.FindStringSubmatch(action); m != nil {
-		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) && isWholeValue(m[2]) {
+		if name := s.reader.tools.anyCase(m[1]); s.reader.tools.known(name) && isWholeValue(m[2]) {
 			s.call(name, m[2])
 			return true
 		}
 	}
 	if m := bracketCall.FindStringSubmatch(action); m != nil {
-		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) {
+		if name := s.reader.tools.anyCase(m[1]); s.reader.tools.known(name) {
 			if one, ok := s.reader.tools.onlyArgument(name, m[2]); ok {
 				s.call(name, one)
 				return true
@@ -330,7 +362,7 @@ var (
 // onlyArgument returns text as the single argument of a tool that has, or requires, exactly one.
 func (x *ToolIndex) onlyArgument(tool, text string) (string, bool) {
 	t := x.Tools[tool]
-	if t.Parameters == nil {
+	if t == nil || t.Parameters == nil {
 		return "", false
 	}
 	name := ""
@@ -349,7 +381,25 @@ func (x *ToolIndex) onlyArgument(tool, text string) (string, bool) {
 	return "{" + string(literal.Quote(name)) + ":" + text + "}", true
 }
 
-// call reads the input of an action: an object, possibly fenced, possibly followed by prose.
+// plainInput matches an input that is the value of the only argument: a line without brackets and names.
+var plainInput = regexp.MustCompile(`^[^\n{}\[\]:=]+$`)
+
+// takes reports whether the types of a tool's parameters allow the arguments in an object.
+func (x *ToolIndex) takes(tool, arguments string) bool {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &fields) != nil {
+		return false
+	}
+	for name, value := range fields {
+		if !fits(x.parameter(tool, name), string(value)) {
+			return false
+		}
+	}
+	return true
+}
+
+// call reads the input of an action: the value of the only argument or an object, possibly fenced, possibly followed by
+// prose.
 func (s *ReactStep) call(tool, input string) {
 	if m := fence.FindStringSubmatchIndex(input); m != nil && m[0] == 0 {
 		s.leave(ReasonAfterAct, input[m[1]:])
@@ -357,6 +407,12 @@ func (s *ReactStep) call(tool, input string) {
 		input = input[m[6]:m[7]]
 	}
 	input = s.bare(tool, strings.TrimLeft(input, "*_ \t\r\n"))
+	if unknownMark.MatchString(input) {
+		r := s.reader.read(&model.Message{Content: input}, s.labels, s.length)
+		if len(r.Calls) == 1 && r.Calls[0].Tool == tool && len(r.Unparsed) == 0 {
+			input = string(r.Calls[0].Arguments) // a whole call
+		}
+	}
 	if m := wrappedCall.FindStringSubmatch(strings.TrimSpace(input)); m != nil {
 		input = m[1]
 	}
@@ -366,6 +422,10 @@ func (s *ReactStep) call(tool, input string) {
 		input = input[:v.Pos]
 	}
 	arguments, unparsed := readArguments(input)
+	if only, ok := s.reader.tools.onlyArgument(tool, input); ok && len(unparsed) > 0 && plainInput.MatchString(input) &&
+		s.reader.tools.takes(tool, only) {
+		arguments, unparsed = json.RawMessage(only), nil
+	}
 	s.Unparsed = append(s.Unparsed, unparsed...)
 	one := []Call{{Tool: tool, Arguments: arguments}}
 	s.reader.tools.mend(one, s.labels)

@@ -144,6 +144,9 @@ func NewReader(tools []*task.Tool) *Reader {
 	return &Reader{tools: NewToolIndex(tools)}
 }
 
+// OfferAs sets the names under which a provider offers tools, with the tools' own names: replies call tools by either.
+func (r *Reader) OfferAs(wire map[string]string) { r.tools.wire = wire }
+
 // Read reads a reply. existing are the labels of earlier results: code may use them as names, and a call with a taken
 // label gets a new one. Read never fails: it names what it cannot read.
 func (r *Reader) Read(m *model.Message, existing []string) Reading { return r.read(m, existing, false) }
@@ -211,10 +214,11 @@ var (
 		`[ \t]*:|` + "```output$" + `|<\|user\|>|\[INST\]|</tools>` +
 		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
 	templateTurn = regexp.MustCompile(`(?m)(?:^[ \t]*|(?i:` + endToken + `)\s*)(?:##+ ?` +
-		`(?:Instruction|Input|Human|User|Question|Response)\b.*$|<(?:function_results?|observations?|user|system)>` +
-		`|\[(?i:user|system|tool|observation)\]$)` +
+		`(?:Instruction|Input|Human|User|Question|Response)\b.*$|<(?:observations?|user|system)>` +
+		`|\[(?i:user|system|tool|observation)\]$)|(?i:` + endToken + `)\s*(?i:human|user|observation|question)[ \t]*:` +
 		`|<\|(?:im_start|start|turn)\|?>\s*` + otherRole + `|<\|start_header_id\|>` + otherRole + `|<start_of_turn>` + otherRole +
-		`|<\|(?:user|observation|tool_response|tool_outputs?)\|>|</?tool_(?:response|outputs?|results?)(?:\s[^<>]*)?>` +
+		`|<\|(?:user|observation|tool_response|tool_outputs?)\|?>` +
+		`|</?(?:tool_(?:response|output)|(?:tool|function)_result)s?(?:\s[^<>]*)?>` +
 		`|<start_function_response>|<｜User｜>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|\[/?INST\]`)
 )
 
@@ -482,13 +486,23 @@ func readArguments(text string) (json.RawMessage, []task.Unparse) {
 // ToolIndex contains what reading needs to know about a toolkit.
 type ToolIndex struct {
 	Tools map[string]*task.Tool
+	// dotless are the names of tools with underscores instead of dots, as models write them whose providers refuse dots;
+	// "" for a name that several tools would have. wire are the names under which a provider offers tools.
+	dotless, wire map[string]string
 }
 
 // NewToolIndex returns the index of a toolkit.
 func NewToolIndex(tools []*task.Tool) *ToolIndex {
-	x := &ToolIndex{Tools: make(map[string]*task.Tool, len(tools))}
+	x := &ToolIndex{Tools: make(map[string]*task.Tool, len(tools)), dotless: map[string]string{}}
 	for _, t := range tools {
 		x.Tools[t.Name] = t
+		if plain := strings.ReplaceAll(t.Name, ".", "_"); plain != t.Name {
+			if _, taken := x.dotless[plain]; taken {
+				x.dotless[plain] = ""
+			} else {
+				x.dotless[plain] = t.Name
+			}
+		}
 	}
 	return x
 }
@@ -503,7 +517,8 @@ var modules = map[string]bool{"functions": true, "tools": true, "tool": true, "a
 func (x *ToolIndex) resolve(name string) string {
 	name = strings.TrimSpace(name)
 	for _, form := range []func(string) string{
-		func(n string) string { return n }, withoutToken, withoutModule, withoutNumber,
+		func(n string) string { return n }, func(n string) string { return x.wire[n] },
+		func(n string) string { return x.dotless[n] }, withoutToken, withoutModule, withoutNumber,
 		func(n string) string { return withoutNumber(withoutModule(withoutToken(n))) },
 		func(n string) string { return withoutModule(strings.ReplaceAll(n, `\_`, "_")) },
 		func(n string) string { return strings.TrimSuffix(n, ".call") }, // Llama's built-in tools
@@ -516,6 +531,23 @@ func (x *ToolIndex) resolve(name string) string {
 		return trimmed
 	}
 	return name
+}
+
+// anyCase returns the toolkit's name for a name as a model writes it, also if only the case of its letters differs.
+func (x *ToolIndex) anyCase(name string) string {
+	own, found := x.resolve(name), ""
+	if x.known(own) {
+		return own
+	}
+	for tool := range x.Tools {
+		if strings.EqualFold(tool, own) {
+			if found != "" {
+				return own // two tools differ in case alone
+			}
+			found = tool
+		}
+	}
+	return cmp.Or(found, own)
 }
 
 // callNumber matches the number at the end of a name in Kimi's format.

@@ -35,6 +35,9 @@ func readReasoning(p *reading) {
 		p.claims = append(p.claims, claim{Span: literal.Span{End: at}, thought: p.text[:at]})
 	}
 	for _, closing := range reasoningEnd.FindAllStringIndex(p.text, -1) {
+		if isInMarkedString(p.text[at:closing[0]]) {
+			continue
+		}
 		// Without an opening tag, the block began with the reply or after the previous block.
 		start, inner := at, at
 		if opens = from(opens, at); len(opens) > 0 && opens[0][0] < closing[0] {
@@ -45,6 +48,10 @@ func readReasoning(p *reading) {
 		at = closing[1]
 	}
 	if opens = from(opens, at); len(opens) == 0 {
+		if last := len(p.claims) - 1; last >= 0 && strings.TrimSpace(silentMark.ReplaceAllString(p.text[at:], "")) == "" &&
+			p.attemptsCall(p.claims[last].thought, p.claims[last].Start) {
+			p.claims[last].unparsed = []task.Unparse{{Reason: ReasonOpenThought, Text: p.claims[last].thought}}
+		}
 		return
 	}
 	// A thought without an end: the tokens of a call end it; other calls in it are refused.
@@ -56,12 +63,28 @@ func readReasoning(p *reading) {
 	}
 	if token != nil {
 		inner, c.End = inner[:token[0]], opens[0][1]+token[0]
-	} else if p.tools != nil && (unknownMark.MatchString(inner) || attemptAnywhere.MatchString(inner) ||
-		p.attemptedTool(inner, opens[0][1]) >= 0) {
+	} else if p.attemptsCall(inner, opens[0][1]) {
 		c.unparsed = []task.Unparse{{Reason: ReasonOpenThought, Text: strings.TrimSpace(inner)}}
 	}
 	c.thought = inner
 	p.claims = append(p.claims, c)
+}
+
+// attemptsCall reports whether a thought that begins at start has a mark of calls, or a tool's name used as in a call.
+func (p *reading) attemptsCall(thought string, start int) bool {
+	return p.tools != nil && (unknownMark.MatchString(thought) || attemptAnywhere.MatchString(thought) ||
+		p.attemptedTool(thought, start) >= 0)
+}
+
+// isInMarkedString reports whether a text ends inside a quoted string after a mark of calls: the tag of a thought there
+// belongs to an argument.
+func isInMarkedString(text string) bool {
+	mark := tokenMark.FindStringIndex(text)
+	if mark == nil {
+		return false
+	}
+	after := strings.NewReplacer(`\\`, "", `\"`, "").Replace(text[mark[1]:])
+	return strings.Count(after, `"`)%2 == 1
 }
 
 // tokenMark matches a mark of calls that only a vocabulary token of the model can write.

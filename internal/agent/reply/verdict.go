@@ -36,12 +36,13 @@ var verdictStages = []struct {
 	{"concluded", func(text string) []verdictMark { return markedVerdicts(text, concludedVerdict) }},
 	{"boxed", func(text string) []verdictMark { return markedVerdicts(text, boxedVerdict) }},
 	{"plain", plainVerdicts},
+	{"worded", wordedVerdicts},
 }
 
 // Forms of verdicts. The verdict and a word that introduces it may be quoted or emphasised.
 var (
 	answeredVerdict = regexp.MustCompile(
-		`(?i)\b(?:answer|decision|verdict|judge?ment|response)["'*_` + "`" + `]*(?:\s*[:=]|\s+(?:is|would be|must be)\b:?)` +
+		`(?i)\b(?:answer|decision|verdict|judge?ment|response)["'*_` + "`" + `]*(?:\s*[:=]|\s+[-–—]|\s+(?:is|would be|must be)\b:?)` +
 			`["'*_` + "`" + `\s{<\[(]*(yes|nope|no)\b`)
 	concludedVerdict = regexp.MustCompile(
 		`(?i)\bconclusion["'*_)` + "`" + `]*(?:\s*[:=]|\s+is\b:?)["'*_` + "`" + `\s{<\[(]*(yes|nope|no)\b`)
@@ -52,6 +53,11 @@ var (
 	trailingVerdict = regexp.MustCompile(
 		`(?i)(?:^|\n|[:=>.,;?]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" +
 			`>#-]*(yes|no)["'*_.!})>\]\s` + "`" + `]*$`)
+	// wordedVerdict matches a sentence at the start of a reply that says yes or no in other words. Its groups are the
+	// verdict, and the verdict if it is no.
+	wordedVerdict = regexp.MustCompile(`(?i)^[\s"'*_>#-]*(?:(?:the|this|your)[ ](?:user['’]?s?[ ])?(?:request|task|question)[ ]` +
+		`(?:is[ ])?|it[ ]is[ ])?((not[ ](?:feasible|possible|answerable)|infeasible|unfeasible|impossible|unanswerable` +
+		`|(?:cannot|can['’]t|can[ ]not)[ ]be[ ]` + done + `)|feasible|possible|answerable|can[ ]be[ ]` + done + `)\b`)
 	// verdictGoesOn matches what may follow the word: anything but a word of the same sentence that changes its meaning
 	// ("no tool", "yes or no").
 	verdictGoesOn = regexp.MustCompile(
@@ -61,7 +67,7 @@ var (
 		"`" + `]*:["'*_\s` + "`" + `]*`)
 	verdictLabel = regexp.MustCompile(
 		`(?i)(^|[^\pL\pN])(?:final\s+)?(?:answer|decision|verdict|judge?ment|response|conclusion)["'*_)\s` + "`" +
-			`]*[:=]?["'*_\s{<\[(` + "`" + `]*$`)
+			`]*[:=–—-]?["'*_\s{<\[(` + "`" + `]*$`)
 )
 
 // finalMessage begins the final message of a reply in harmony.
@@ -148,6 +154,17 @@ func plainVerdicts(text string) []verdictMark {
 		marks = marks[:1] // the first word is the verdict; the text after it is the explanation
 	}
 	return marks
+}
+
+const done = `(?:met|fulfilled|completed|satisfied|answered|done|solved)`
+
+// wordedVerdicts finds a verdict in other words than yes or no at the start of a reply.
+func wordedVerdicts(text string) []verdictMark {
+	at := wordedVerdict.FindStringSubmatchIndex(text)
+	if at == nil || !verdictGoesOn.MatchString(text[at[3]:]) {
+		return nil
+	}
+	return []verdictMark{{said: at[4] < 0}} // the whole reply explains it
 }
 
 func markAt(text string, at []int) verdictMark {

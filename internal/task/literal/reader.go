@@ -394,6 +394,9 @@ var constants = map[string]Node{
 	"null": {}, "None": {}, "undefined": {},
 }
 
+// hyphenated matches the rest of a function's name with hyphens, which names of tools may have, and its bracket.
+var hyphenated = regexp.MustCompile(`^(?:-[\pL\pN_]+)+\(`)
+
 // word reads a constant, a string with a prefix, or, in code, a name or a call.
 func (v *Reader) word() (Node, error) {
 	start := v.Pos
@@ -425,6 +428,8 @@ func (v *Reader) word() (Node, error) {
 			n.Items = append(n.Items, index.Items[0])
 		case v.Peek() == '(':
 			return v.call(v.Text[start:v.Pos])
+		case v.Peek() == '-' && hyphenated.MatchString(v.Text[v.Pos:]):
+			v.Pos += len(hyphenated.FindString(v.Text[v.Pos:])) - 1
 		default:
 			return n, nil
 		}
