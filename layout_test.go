@@ -63,6 +63,7 @@ var layout = []string{
 	"agent/model/modeltest",
 	"agent/agenttest",
 	"agent/reply",
+	"agent/reply/verdict",
 	"agent/action",
 	"agent/mention",
 	"agent/notebook",

@@ -6,7 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/action"
 	"github.com/seatrial/seatrial/internal/agent/model"
-	"github.com/seatrial/seatrial/internal/agent/reply"
+	"github.com/seatrial/seatrial/internal/agent/reply/verdict"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -96,7 +96,7 @@ func (f *feasible) observe([]task.Observation) ([]model.Message, error) { return
 
 // judgement turns the reply to a yes-or-no question into an act. A reply that says neither makes none.
 func judgement(response *model.Reply) decision {
-	r := reply.ReadVerdict(response)
+	r := verdict.Read(response)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed, silent: !r.Known, unread: unreadAct(r.Unparsed)}
 	if r.Known {
 		d.actions = []task.Action{task.Judge(r.Said, r.Explanation)}

@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/agent/reply"
+	"github.com/seatrial/seatrial/internal/agent/reply/verdict"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -161,7 +162,7 @@ func TestExamplesPrecedeTheQuestion(t *testing.T) {
 			if told.Role != model.RoleAssistant || !strings.Contains(asked, "User: "+e.goal()) {
 				t.Errorf("%s, example %d: asked %q", protocol.Name, i+1, asked)
 			}
-			r := reply.ReadVerdict(&model.Reply{Message: model.Message{Content: told.Content}})
+			r := verdict.Read(&model.Reply{Message: model.Message{Content: told.Content}})
 			if !r.Known || r.Said != e.Feasible {
 				t.Errorf("%s, example %d reads as %+v: %q", protocol.Name, i+1, r, told.Content)
 			}

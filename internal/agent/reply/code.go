@@ -38,7 +38,7 @@ func (p *CodeParts) prose(text string) {
 		p.Left = appendLeft(p.Left, text)
 		return
 	}
-	p.Thoughts.add(text)
+	p.Thoughts.Add(text)
 }
 
 // ReadCode reads a reply from left to right, so code may contain thought tags and thoughts may contain code tags.
@@ -49,7 +49,7 @@ func ReadCode(text string) *CodeParts {
 	if end := reasoningEnd.FindStringIndex(text); end != nil && !reasoningTag.MatchString(text[:end[0]]) {
 		opens, closes := codeTag.FindAllStringIndex(text[:end[0]], -1), codeClose.FindAllStringIndex(text[:end[0]], -1)
 		if len(opens) <= len(closes) {
-			p.Thoughts.add(text[:end[0]])
+			p.Thoughts.Add(text[:end[0]])
 			at = end[1]
 		}
 	}
@@ -76,7 +76,7 @@ func ReadCode(text string) *CodeParts {
 					until, next = code[0], code[0]
 				}
 			}
-			p.Thoughts.add(inner[:until])
+			p.Thoughts.Add(inner[:until])
 			at += thought[1] + next
 		default:
 			p.prose(rest[:code[0]])

@@ -186,7 +186,7 @@ func (s *ReactStep) readSections() {
 		s.tagged = s.tagged || part.tag != ""
 		switch {
 		case part.tag == "observation" && i == 1 && list[0].body == "":
-			s.Thoughts.add(part.body) // the reply begins with a so-called observation
+			s.Thoughts.Add(part.body) // the reply begins with a so-called observation
 		case part.tag == "observation":
 			s.leave(ReasonObservation, s.Text[part.start:])
 			s.cut = part.start
@@ -198,7 +198,7 @@ func (s *ReactStep) readSections() {
 			}
 			s.leave(reason, s.Text[part.start:part.end])
 		case part.tag == "thought", part.tag == "" && len(list) > 1:
-			s.Thoughts.add(part.body)
+			s.Thoughts.Add(part.body)
 		case part.tag == "action":
 			input, given := "", false
 			if i+1 < len(list) && list[i+1].tag == "action input" {
@@ -242,7 +242,7 @@ func (s *ReactStep) act(action, input string, given bool) {
 	}
 	if m := useOfTool.FindStringSubmatch(action); m != nil && s.reader.tools.known(s.reader.tools.anyCase(m[1])) {
 		if strings.Contains(action, " ") {
-			s.Thoughts.add(action)
+			s.Thoughts.Add(action)
 		}
 		action = m[1]
 	}
@@ -403,7 +403,7 @@ func (x *ToolIndex) takes(tool, arguments string) bool {
 func (s *ReactStep) call(tool, input string) {
 	if m := fence.FindStringSubmatchIndex(input); m != nil && m[0] == 0 {
 		s.leave(ReasonAfterAct, input[m[1]:])
-		s.Thoughts.add(foreignLanguage(fenceLanguage(input, m)))
+		s.Thoughts.Add(foreignLanguage(fenceLanguage(input, m)))
 		input = input[m[6]:m[7]]
 	}
 	input = s.bare(tool, strings.TrimLeft(input, "*_ \t\r\n"))
@@ -460,7 +460,7 @@ func (s *ReactStep) firstCall(m *model.Message) bool {
 	if len(r.Calls) == 0 {
 		return false
 	}
-	s.Thoughts.add(r.Thought)
+	s.Thoughts.Add(r.Thought)
 	s.Unparsed = append(s.Unparsed, r.Unparsed...)
 	for i := range r.Calls {
 		c := &r.Calls[i]
@@ -508,12 +508,12 @@ func (s *ReactStep) readUntagged(reply *model.Reply) {
 	}
 	r := s.reader.read(&model.Message{Content: rest}, s.labels, s.length)
 	if answer, ok := ProseAnswer(&r, reply.Finish); ok && len(s.Unparsed) == 0 {
-		s.Thoughts.add(r.Thought)
+		s.Thoughts.Add(r.Thought)
 		s.Unparsed = r.Unparsed
 		s.Action = &answer
 		return
 	}
-	s.Thoughts.add(r.Thought)
+	s.Thoughts.Add(r.Thought)
 	s.Unparsed = append(s.Unparsed, r.Unparsed...)
 	s.leave(ReasonNoAct, r.Prose)
 }

@@ -158,7 +158,7 @@ func (r *Reader) ReadReply(reply *model.Reply, m *model.Message, existing []stri
 }
 
 func (r *Reader) read(m *model.Message, existing []string, cut bool) Reading {
-	text := unwrapped(m.Content)
+	text := Unquoted(m.Content)
 	out := r.readText(text, m.ToolCalls, existing, cut)
 	// Models that write Markdown escape underscores in names.
 	if len(out.Calls) == 0 && strings.Contains(text, `\_`) {
@@ -195,9 +195,9 @@ func (p *reading) values(text string, at int) *literal.Reader {
 	return v
 }
 
-// unwrapped returns the content of a reply that is a single quoted string, with escapes decoded; it returns any other
+// Unquoted returns the content of a reply that is a single quoted string, with escapes decoded; it returns any other
 // reply as it is.
-func unwrapped(text string) string {
+func Unquoted(text string) string {
 	inner := ""
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed),
 		&inner) == nil {
@@ -407,6 +407,9 @@ func (p *reading) whole() (literal.Span, bool) {
 
 // trailingMarks matches the tokens that end a turn, at the end of a reply.
 var trailingMarks = regexp.MustCompile(`(?i:(?:\s*(?:` + endToken + `))+\s*$)`)
+
+// WithoutEndMarks returns a reply without the tokens that end a turn, at its end.
+func WithoutEndMarks(text string) string { return trailingMarks.ReplaceAllString(text, "") }
 
 func (p *reading) hasCalls() bool {
 	return len(p.native) > 0 || slices.ContainsFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })

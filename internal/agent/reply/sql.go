@@ -90,8 +90,8 @@ func (r *SQLReader) read(m *model.Message) SQLReading {
 	at := 0
 	for i := range s.found {
 		p := &s.found[i]
-		thoughts.add(s.text[at:p.Start])
-		thoughts.add(p.rest)
+		thoughts.Add(s.text[at:p.Start])
+		thoughts.Add(p.rest)
 		at = p.End
 		for _, statement := range p.statements {
 			if out.Statement != "" {
@@ -104,7 +104,7 @@ func (r *SQLReader) read(m *model.Message) SQLReading {
 	if len(s.found) == 0 {
 		if d := sqlDecline.FindStringSubmatchIndex(rest); d != nil {
 			out.Declined, out.Reason = true, strings.TrimSpace(rest[d[2]:d[3]])
-			thoughts.add(rest[:d[0]])
+			thoughts.Add(rest[:d[0]])
 			if behind := strings.TrimSpace(rest[d[1]:]); behind != "" {
 				out.Reason = strings.TrimSpace(out.Reason + "\n" + behind)
 			}
@@ -118,7 +118,7 @@ func (r *SQLReader) read(m *model.Message) SQLReading {
 			}
 		}
 	}
-	thoughts.add(rest)
+	thoughts.Add(rest)
 	out.Thought = thoughts.String()
 	return out
 }

@@ -93,7 +93,8 @@ var tokenMark = regexp.MustCompile(`(?i:` + callToken + `|<\|tool_call>)`)
 // Thoughts are the parts of a reply that the model thinks and does not say.
 type Thoughts []string
 
-func (m *Thoughts) add(text string) {
+// Add adds a thought, unless it is only space.
+func (m *Thoughts) Add(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		*m = append(*m, text)
 	}
@@ -107,7 +108,7 @@ func SplitThoughts(text string) (thoughts Thoughts, rest string) {
 	set := &reading{text: text}
 	readReasoning(set)
 	for i := range set.claims {
-		thoughts.add(set.claims[i].thought)
+		thoughts.Add(set.claims[i].thought)
 	}
 	var pieces []string
 	for _, free := range set.free() {

@@ -1,4 +1,6 @@
-package reply
+// Package verdict reads replies to yes-or-no questions: the verdict, its explanation and what is neither. It must never
+// know the right answer.
+package verdict
 
 import (
 	"encoding/json"
@@ -7,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/reply"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
@@ -73,14 +76,14 @@ var (
 // finalMessage begins the final message of a reply in harmony.
 var finalMessage = regexp.MustCompile(`<\|channel\|>final[^<>\n]*<\|message\|>`)
 
-// ReadVerdict reads a reply. It never fails: it names what it cannot read.
-func ReadVerdict(reply *model.Reply) Verdict {
-	thoughts, rest := SplitThoughts(unwrapped(reply.Message.Content))
+// Read reads a reply. It never fails: it names what it cannot read.
+func Read(response *model.Reply) Verdict {
+	thoughts, rest := reply.SplitThoughts(reply.Unquoted(response.Message.Content))
 	if m := finalMessage.FindAllStringIndex(rest, -1); m != nil {
-		thoughts.add(rest[:m[len(m)-1][1]])
+		thoughts.Add(rest[:m[len(m)-1][1]])
 		rest = rest[m[len(m)-1][1]:]
 	}
-	text := strings.TrimSpace(trailingMarks.ReplaceAllString(rest, ""))
+	text := strings.TrimSpace(reply.WithoutEndMarks(rest))
 	var out Verdict
 	if said, explanation, ok := jsonVerdict(text); ok {
 		out.Said, out.Known, out.Explanation = said, true, explanation
@@ -99,17 +102,17 @@ func ReadVerdict(reply *model.Reply) Verdict {
 		after := strings.TrimLeft(text[mark.End:], " \t\r\n\"'`*_.,:;!)}>]—–-")
 		after = strings.TrimSpace(explanationLabel.ReplaceAllString(after, ""))
 		if out.Explanation = after; hasWord.MatchString(after) {
-			thoughts.add(before)
+			thoughts.Add(before)
 		} else {
 			out.Explanation = before
 		}
 	case text == "":
 	case contradiction:
-		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: ReasonTwoVerdicts, Text: text})
-	case reply.Finish == model.FinishLength:
-		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: ReasonTruncated, Text: text})
+		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: reply.ReasonTwoVerdicts, Text: text})
+	case response.Finish == model.FinishLength:
+		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: text})
 	default:
-		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: ReasonNoVerdict, Text: text})
+		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: reply.ReasonNoVerdict, Text: text})
 	}
 	out.Thought = thoughts.String()
 	return out
@@ -180,8 +183,8 @@ var (
 // jsonVerdict reads a reply that is entirely one JSON value, fenced or not: true, false, "Yes", or an object with the
 // verdict under a usual name.
 func jsonVerdict(text string) (said bool, explanation string, ok bool) {
-	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
-		text = strings.TrimSpace(text[m[6]:m[7]])
+	if strings.HasSuffix(text, "```") {
+		text = strings.TrimSpace(reply.Unfenced(text))
 	}
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

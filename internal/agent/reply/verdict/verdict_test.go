@@ -1,4 +1,4 @@
-package reply
+package verdict
 
 import (
 	"fmt"
@@ -10,17 +10,18 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/seatrial/seatrial/internal/agent/agenttest"
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/reply"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 func TestVerdicts(t *testing.T) {
 	datadriven.Walk(t, "testdata/verdict", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
-			reply := &model.Reply{Message: model.Message{Content: d.Input}}
+			response := &model.Reply{Message: model.Message{Content: d.Input}}
 			if d.HasArg("cut") {
-				reply.Finish = model.FinishLength
+				response.Finish = model.FinishLength
 			}
-			r := ReadVerdict(reply)
+			r := Read(response)
 			var b strings.Builder
 			switch {
 			case !r.Known:
@@ -51,14 +52,14 @@ func FuzzVerdict(f *testing.F) {
 	labels := strings.Fields("final answer decision verdict judgment judgement response conclusion explanation reason reasoning thought thoughts why " +
 		"is would be must so thus hence therefore say yes no think true false json")
 	f.Fuzz(func(t *testing.T, text string) {
-		reply := &model.Reply{Message: model.Message{Content: text}}
-		r := ReadVerdict(reply)
-		reply.Finish = model.FinishLength
-		if cut := ReadVerdict(reply); cut.Known != r.Known || cut.Said != r.Said || len(cut.Unparsed) != len(r.Unparsed) {
+		response := &model.Reply{Message: model.Message{Content: text}}
+		r := Read(response)
+		response.Finish = model.FinishLength
+		if cut := Read(response); cut.Known != r.Known || cut.Said != r.Said || len(cut.Unparsed) != len(r.Unparsed) {
 			t.Fatalf("%q reads as %+v, and where it was cut as %+v", text, r, cut)
 		}
 		if r.Known && len(r.Unparsed) > 0 && slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
-			return u.Reason == ReasonNoVerdict || u.Reason == ReasonTwoVerdicts
+			return u.Reason == reply.ReasonNoVerdict || u.Reason == reply.ReasonTwoVerdicts
 		}) {
 			t.Fatalf("a verdict that cannot be read: %+v", r)
 		}
