@@ -26,7 +26,7 @@ spider: ## check what is promised about the whole of Spider; needs SEATRIAL_SHAR
 	go test -timeout 20m -run TestSpider -v ./internal/cli
 
 storm: ## run the attacks at full size: kills, mutated files, full disks, signals, hostile programs
-	SEATRIAL_STORM=full go test -timeout 6h ./internal/storm
+	SEATRIAL_STORM=full go test -timeout 6h ./internal/cli/storm
 	go test -run 'Hostile|Stopped|GivenUp|Killed' ./internal/agent/python ./internal/agent/command
 
 lint: ## run golangci-lint, and install it if it is missing

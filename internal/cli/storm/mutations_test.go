@@ -123,7 +123,7 @@ func runTarget(t *testing.T, dir, small string) target {
 }
 
 func corpusTarget(t *testing.T) target {
-	const bakery = "../../examples/bakery/"
+	const bakery = "../../../examples/bakery/"
 	files := map[string][]byte{
 		"bakery.sqlite": fileOf(t, bakery+"bakery.sqlite"), "questions.jsonl": fileOf(t, bakery+"questions.jsonl"),
 	}
@@ -143,7 +143,7 @@ func corpusTarget(t *testing.T) target {
 
 func yamlTarget(t *testing.T, small string) target {
 	files := map[string][]byte{
-		"faults.yaml": fileOf(t, "../../examples/faults.yaml"),
+		"faults.yaml": fileOf(t, "../../../examples/faults.yaml"),
 		"config.yaml": []byte("run:\n  agent: [gold, random]\n  limit: 2\n  python_limits: \"memory=64MiB\"\n  wall: 2.5\n"),
 		"prices.yaml": []byte("pilot:\n  input: 1.5\n  output: 6\n  cached: 0.1\n"),
 	}
