@@ -36,7 +36,7 @@ var wants = map[string]want{
 	"developer role refused":             {text: "accepted", adapted: "no system role"},
 	"quota of a day is spent":            {kind: KindQuota, fatal: true, once: true},
 	"method is not allowed":              {kind: KindNotFound, fatal: true, once: true},
-	"address is another one":             {kind: KindBadRequest, once: true, hint: "check the address"},
+	"address is another one":             {kind: KindNotFound, fatal: true, once: true, hint: "check the address"},
 	"max_tokens is too large":            {kind: KindBadRequest, once: true, hint: "--max-tokens"},
 	"prompt is filtered with status 200": {text: "the provider's content filter withheld the reply", refused: true},
 	"turns must alternate":               {text: "accepted", adapted: "merged turns"},

@@ -172,6 +172,7 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 	default:
 		e.Kind = KindBadRequest
 		if location := header.Get("Location"); status < 400 && location != "" {
+			e.Kind = KindNotFound // the address is another one
 			e.Message, e.Hint = "the server redirects to "+shorten(location, 200), "check the address of the service"
 		}
 		if has("max_tokens", "max_completion_tokens", "max_output_tokens") {

@@ -84,7 +84,7 @@ func TestKeysDoNotFollowRedirects(t *testing.T) {
 		}))
 		_, err := open(t, format, server, Options{APIKey: "k"}).Complete(t.Context(), ask("x"))
 		var failed *ProviderError
-		if !errors.As(err, &failed) || failed.Kind != KindBadRequest || !strings.Contains(err.Error(), stranger.URL(format)) {
+		if !errors.As(err, &failed) || !failed.Fatal() || !strings.Contains(err.Error(), stranger.URL(format)) {
 			t.Errorf("%v", err)
 		}
 		if stranger.Requests() != 0 {
