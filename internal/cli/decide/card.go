@@ -27,7 +27,10 @@ func (h *Host) cardCommand() *cobra.Command {
 				return err
 			}
 			r.Notes = run.Notes()
-			c := card.Of(&run.Suite.Manifest, run.Store.Meta().Settings, r)
+			c, err := card.Of(&run.Suite.Manifest, run.Store.Meta().Settings, r, rows)
+			if err != nil {
+				return err
+			}
 			if h.JSON() {
 				return h.printJSON(c)
 			}

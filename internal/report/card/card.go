@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 )
@@ -28,15 +29,58 @@ type Card struct {
 	Counts   suite.Counts               `json:"counts"`
 	Settings map[string]json.RawMessage `json:"settings"` // of the run; empty ones are left out
 	CostUSD  float64                    `json:"total_cost_usd"`
+	Costs    []Cost                     `json:"costs"`
 	Report   *report.Report             `json:"report"`
+	Validity []string                   `json:"validity"` // what backs the results, a sentence each
 	Limits   []string                   `json:"limits"`
 }
 
-// Of makes the card of a run from its suite, its settings and its report.
-func Of(m *suite.Manifest, settings map[string]json.RawMessage, r *report.Report) *Card {
+// Cost is what all episodes of a subject took, valid or not, and what a success cost.
+type Cost struct {
+	report.Subject
+	Episodes      int      `json:"episodes"`
+	Calls         int      `json:"calls"`
+	Tokens        int      `json:"tokens"`
+	USD           float64  `json:"cost_usd"`
+	USDPerSuccess *float64 `json:"cost_usd_per_success"` // nil without a success
+}
+
+func costsOf(rows []report.Row) ([]Cost, error) {
+	groups, err := report.GroupsOf("", rows, report.Options{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Cost, len(groups))
+	for i, group := range groups {
+		c := Cost{Subject: group.Subject, Episodes: len(group.Rows)}
+		successes := 0
+		for _, row := range group.Rows {
+			g := &row.Grade
+			c.Calls, c.Tokens, c.USD = c.Calls+g.Calls, c.Tokens+g.Tokens, c.USD+g.CostUSD
+			successes += statistics.One(g.Valid && g.Success)
+		}
+		c.USDPerSuccess = statistics.Share(c.USD, successes)
+		list[i] = c
+	}
+	return list, nil
+}
+
+// Of makes the card of a run from its suite, its settings, its report and its episodes. The error is that of
+// [report.GroupsOf].
+func Of(
+	m *suite.Manifest, settings map[string]json.RawMessage, r *report.Report, rows []report.Row,
+) (*Card, error) {
+	costs, err := costsOf(rows)
+	if err != nil {
+		return nil, err
+	}
 	c := &Card{
 		Format: Format, Suite: m.Name, Digest: m.Digest, Harness: m.Generator, Seed: m.Seed, Corpora: m.Corpora,
 		Counts: m.Counts, Settings: map[string]json.RawMessage{}, Report: r, Limits: slices.Clone(r.Notes),
+		Costs: costs,
+	}
+	for _, x := range costs {
+		c.CostUSD += x.USD
 	}
 	for name, value := range settings {
 		if text := string(value); !slices.Contains([]string{`""`, "0", "[]", "false", "null"}, text) {
@@ -45,7 +89,6 @@ func Of(m *suite.Manifest, settings map[string]json.RawMessage, r *report.Report
 	}
 	for i := range r.Agents {
 		a := &r.Agents[i]
-		c.CostUSD += a.TotalCostUSD
 		if note := report.InvalidNote(a.ID().String(), &a.Summary); note != "" {
 			c.Limits = append(c.Limits, note)
 		}
@@ -54,15 +97,79 @@ func Of(m *suite.Manifest, settings map[string]json.RawMessage, r *report.Report
 				"outcomes vary from trial to trial.")
 		}
 	}
-	if m.Counts.Rejected > 0 {
-		c.Limits = append(c.Limits, fmt.Sprintf("%d of %d examples of the corpora are not in the suite, because their "+
-			"answers could not be proven.", m.Counts.Rejected, m.Counts.Read))
-	}
+	c.Validity = validityOf(&m.Counts, r)
+	c.limit(&m.Counts)
 	if r.Robustness == nil {
 		c.Limits = append(c.Limits, "The run has no episode under faults.")
 	}
 	c.Limits = append(c.Limits, "Tools only read. Results say nothing about tools that write, or about other domains.")
-	return c
+	return c, nil
+}
+
+// limit lists what the counts of the suite leave open.
+func (c *Card) limit(n *suite.Counts) {
+	if n.Rejected > 0 {
+		var reasons []string
+		for _, name := range slices.Sorted(maps.Keys(n.RejectedByReason)) {
+			reasons = append(reasons, fmt.Sprintf("%s %d", table.Words(name), n.RejectedByReason[name]))
+		}
+		text := fmt.Sprintf("%d of %d examples of the corpora are not in the suite, because their answers could not be "+
+			"proven", n.Rejected, n.Read)
+		if reasons != nil {
+			text += ": " + strings.Join(reasons, ", ")
+		}
+		c.Limits = append(c.Limits, text+".")
+	}
+	for _, flaw := range []struct {
+		n    int
+		text string
+	}{
+		{n.Weak, "have mutants that no neighbour tells from their SQL"},
+		{n.Guessable, "are likely to be solved by a random call"},
+		{n.Ambiguous, "have a request that leaves open what its answer is graded by"},
+		{n.Synthesized, "are on databases with generated rows"},
+		{n.Static, "have tools that cannot be run, so that their calls are compared and not executed"},
+	} {
+		if flaw.n > 0 {
+			c.Limits = append(c.Limits, fmt.Sprintf("%d of %d tasks %s.", flaw.n, n.Tasks, flaw.text))
+		}
+	}
+}
+
+// validityOf says what backs the results.
+func validityOf(n *suite.Counts, r *report.Report) []string {
+	list := []string{
+		fmt.Sprintf("Right answers: all plans of %d examples were executed, on the published databases and on generated "+
+			"neighbours, and agree with the SQL.", n.Proven),
+		"Grades come from the transcript and the task alone. No model takes part in them.",
+	}
+	if n.Mutants.Made > 0 {
+		list = append(list, fmt.Sprintf("Neighbours tell %s of the SQL's mutants from it (%d of %d; %d are proven to be "+
+			"the same query).", table.Percent(n.Mutants.Score()), n.Mutants.Told, n.Mutants.Made, n.Mutants.Equivalent))
+	}
+	if r.Robustness != nil {
+		list = append(list, "Faults: for each instance, a policy that ignores the fault was executed and failed, and a "+
+			"policy that uses what an agent sees recovered within the budget, or the instance is proven to be hopeless.")
+	}
+	clusters := "distinct SQL, and tests flip whole tasks"
+	if r.Cluster != "" {
+		clusters = r.Cluster + ", and so do tests"
+	}
+	return append(list, "Intervals are 95 % intervals and cluster by "+clusters+". Tests of several kinds are corrected "+
+		"(Holm).", "Invalid episodes, in which the provider or Seatrial failed, are in no rate. pass^k is the mean of "+
+		"C(right,k)/C(valid,k) over instances with at least k valid trials.")
+}
+
+// costTable is what episodes cost.
+func (c *Card) costTable() *table.Table {
+	return table.Make("Cost", c.Costs, report.CohortColumns[Cost](), []table.Column[Cost]{
+		table.Count("episodes", "episodes", 0, func(x Cost) int { return x.Episodes }),
+		table.Count("calls", "calls", 0, func(x Cost) int { return x.Calls }),
+		table.Count("tokens", "tokens", 0, func(x Cost) int { return x.Tokens }),
+		table.Number("US$", "cost_usd", 0, table.Fixed(4), "", func(x Cost) *float64 { return &x.USD }),
+		table.Number("US$ per success", "cost_usd_per_success", 0, table.Fixed(4), "no success",
+			func(x Cost) *float64 { return x.USDPerSuccess }),
+	}).WithNotes("Sums over all episodes, also invalid ones and those under faults.")
 }
 
 // Markdown writes the card.
@@ -76,18 +183,25 @@ func (c *Card) Markdown() string {
 	}
 	fmt.Fprintf(&b, "- %d examples proven by execution, %d checked without execution; grades need no model\n",
 		c.Counts.Proven, c.Counts.Static)
-	fmt.Fprintf(&b, "- cost: $%.4f\n\n## Settings\n\n", c.CostUSD)
+	fmt.Fprintf(&b, "- %d tasks with %d tools\n- cost: $%.4f\n\n## Settings\n\n", c.Counts.Tasks, c.Counts.Tools,
+		c.CostUSD)
 	for _, name := range slices.Sorted(maps.Keys(c.Settings)) {
 		value := strings.ReplaceAll(table.Clean(string(c.Settings[name])), "`", "'")
 		fmt.Fprintf(&b, "- %s: `%s`\n", table.Words(name), value)
 	}
-	b.WriteString("\n")
+	b.WriteString("\n" + c.costTable().Markdown() + "\n")
 	for _, t := range c.Report.Tables() {
 		b.WriteString(t.Markdown() + "\n")
 	}
-	b.WriteString("## Validity and limits\n\n")
-	for _, limit := range c.Limits {
-		b.WriteString("- " + table.Escape(table.Clean(limit)) + "\n")
+	for _, part := range []struct {
+		title string
+		list  []string
+	}{{"Validity", c.Validity}, {"Limits", c.Limits}} {
+		b.WriteString("## " + part.title + "\n\n")
+		for _, text := range part.list {
+			b.WriteString("- " + table.Escape(table.Clean(text)) + "\n")
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -18,7 +18,7 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 		rows := make([]report.Row, trials)
 		for i := range rows {
 			rows[i] = report.Row{Role: "clean", Grade: grade.Grade{
-				Episode: fmt.Sprint("e", i), Agent: "a", Task: "t", Instance: "i", Trial: i, Valid: true,
+				Episode: fmt.Sprint("e", i), Agent: "a", Task: "t", Instance: "i", Trial: i, Valid: true, Success: i == 0, CostUSD: 0.5 / float64(trials), Tokens: 10,
 			}}
 		}
 		r, err := report.Build([]report.Run{{Name: "run", Rows: rows}}, report.Options{})
@@ -26,8 +26,13 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Notes = []string{"the note of the run"}
-		return Of(&suite.Manifest{Counts: suite.Counts{Read: 9, Rejected: 2}},
-			map[string]json.RawMessage{"agent": []byte(`["a` + "`" + `b"]`), "seed": []byte("0"), "gate": []byte(`""`)}, r)
+		c, err := Of(&suite.Manifest{Counts: suite.Counts{Read: 9, Rejected: 2, Tasks: 7, Weak: 3, Proven: 8,
+			RejectedByReason: map[string]int{"no_answer": 2}}},
+			map[string]json.RawMessage{"agent": []byte(`["a` + "`" + `b"]`), "seed": []byte("0"), "gate": []byte(`""`)}, r, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
 	for trials, want := range map[int]bool{1: true, 2: false} {
 		c := of(trials)
@@ -35,7 +40,8 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 			t.Errorf("with %d trials, the limits are %q", trials, c.Limits)
 		}
 		text := c.Markdown()
-		for _, want := range []string{"- the note of the run", "- 2 of 9 examples", "- The run has no episode under faults.",
+		for _, want := range []string{"- the note of the run", "- 2 of 9 examples of the corpora are not in the suite, because their answers could not be proven: no answer 2.",
+			"- 3 of 7 tasks have mutants", "all plans of 8 examples", "## Cost", "| 0.5000 |", "- The run has no episode under faults.",
 			"- agent: `[\"a'b\"]`"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the card lacks %q:\n%s", want, text)
@@ -44,5 +50,26 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 		if strings.Contains(text, "- seed") || strings.Contains(text, "- gate") {
 			t.Errorf("the card has empty settings:\n%s", text)
 		}
+	}
+}
+
+// TestCostIsThatOfAllEpisodes also counts episodes under faults and invalid ones.
+func TestCostIsThatOfAllEpisodes(t *testing.T) {
+	rows := []report.Row{
+		{Role: "clean", Grade: grade.Grade{Episode: "a", Task: "t", Instance: "i", Valid: true, Success: true, CostUSD: 1}},
+		{Role: "fault", Strike: &report.Strike{Kinds: []string{"exec.timeout"}, Points: 1},
+			Grade: grade.Grade{Episode: "b", Task: "t", Instance: "j", Valid: true, CostUSD: 2, Calls: 3}},
+		{Role: "clean", Grade: grade.Grade{Episode: "c", Task: "t", Instance: "i", Trial: 1, CostUSD: 4, Tokens: 5}},
+	}
+	r, err := report.Build([]report.Run{{Name: "run", Rows: rows}}, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Of(&suite.Manifest{}, nil, r, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := c.Costs[0]; c.CostUSD != 7 || x.Episodes != 3 || x.Calls != 3 || x.Tokens != 5 || *x.USDPerSuccess != 7 {
+		t.Errorf("the cost is %v: %+v", c.CostUSD, x)
 	}
 }
