@@ -98,6 +98,9 @@ var measured = sync.OnceValue(func() map[bool]font.Face {
 
 var measuring sync.Mutex // faces are not safe for concurrent use
 
+// roomier is how much wider than the measured font the widest usual font is (DejaVu Sans).
+const roomier = 1.14
+
 // textWidth is the room that a text takes.
 func textWidth(text string, size float64, bold bool) float64 {
 	measuring.Lock()
@@ -111,7 +114,7 @@ func textWidth(text string, size float64, bold bool) float64 {
 		}
 		total += advance
 	}
-	return float64(total) / 64 * size / 100 * 1.04
+	return float64(total) / 64 * size / 100 * roomier
 }
 
 // plain makes a text safe to draw: one line, without characters that have no picture or that change the direction.
