@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race spider storm lint format fuzz bench docs clients browser release ci clean
+.PHONY: help build demo test race spider storm lint format fuzz bench docs pictures clients browser release ci clean
 
 FUZZTIME ?= 30s
 VERSION ?= snapshot
@@ -48,6 +48,13 @@ bench: ## run the benchmarks; SEATRIAL_SHARED=DIR adds those on the corpora
 
 docs: ## run the commands of the documentation and write their output into the pages
 	go test ./docs -rewrite
+
+pictures: ## draw the pictures of the documentation again
+	d=$$(mktemp -d) && go build -o $$d/seatrial ./cmd/seatrial && \
+	$$d/seatrial build --corpus demo --limit 8 --style func --fault exec.timeout --fault out.truncated \
+		--fault spec.param-renamed --seed 7 --out $$d/suite && \
+	$$d/seatrial run $$d/suite --agent random --agent retry --agent recover --out $$d/run && \
+	$$d/seatrial plot $$d/run --chart clean-faulted --out docs/clean-faulted.png; rm -rf $$d
 
 clients: ## try MCP clients on a served suite, and compare with docs/clients.md; needs Python and npm
 	ci/clients/run.py
