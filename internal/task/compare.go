@@ -34,6 +34,8 @@ type Answer struct {
 	Result *Result
 	// Lenient means that the protocol extracted the answer from prose. Such an answer is never strictly right.
 	Lenient bool
+	// Exactly means that only [Verdict].Strict is wanted: the rules that extract answers from prose are not tried.
+	Exactly bool
 }
 
 // Verdict reports whether an answer is right.
@@ -372,6 +374,9 @@ func (t *target) judge(a Answer) Verdict {
 				return w
 			}
 		}
+	}
+	if a.Exactly {
+		return v
 	}
 	if rule := t.lenient(raw, text); rule != "" {
 		return Verdict{Lenient: true, Rule: rule, Difference: DiffProse}

@@ -881,6 +881,9 @@ func FuzzAccepts(f *testing.F) {
 		if again != v {
 			t.Errorf("%+v, then %+v", v, again)
 		}
+		if exactly := g.Accepts(Answer{JSON: data, Exactly: true}); exactly.Strict != v.Strict {
+			t.Errorf("%+v, and exactly %+v", v, exactly)
+		}
 	})
 }
 

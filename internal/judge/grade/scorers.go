@@ -83,7 +83,7 @@ func (e *episode) gaveGold(ev *transcript.Event, digests []string, struck bool) 
 	// The agent saw no row of a data handle that was never read: only the digest identifies its result.
 	unread := ev.Handle != "" && len(ev.Content) > 0 && ev.Content[0] == '{'
 	return !struck && ev.Digest != "" && slices.Contains(digests, ev.Digest) ||
-		len(ev.Content) > 0 && !unread && e.task.Gold.Accepts(task.Answer{JSON: ev.Content}).Strict
+		len(ev.Content) > 0 && !unread && e.task.Gold.Accepts(task.Answer{JSON: ev.Content, Exactly: true}).Strict
 }
 
 // scoreOutcome determines the outcome of the episode.

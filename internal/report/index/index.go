@@ -5,6 +5,7 @@ package index
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -89,8 +90,10 @@ type Index struct {
 	byKey     map[groupKey]*group
 	episodes  int
 	state     string
-	version   int // grows with every change
-	ids       map[string]int
+	version   int               // grows with every change
+	ids       map[[16]byte]int  // places of subjects, instances and verdicts, by the digests of their texts
+	shared    map[string]string // texts that many instances have
+	names     map[string][]string
 }
 
 // Open opens the index of a run in a cache folder, or makes an empty one. The key identifies the run. If dir is "" or
@@ -141,7 +144,7 @@ func openFile(ctx context.Context, path string) (*Index, error) {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	db.SetMaxOpenConns(4)
-	x := &Index{db: db, byKey: map[groupKey]*group{}, ids: map[string]int{}}
+	x := &Index{db: db, byKey: map[groupKey]*group{}, ids: map[[16]byte]int{}}
 	if err := x.load(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("index %s: %w", path, err), db.Close())
 	}
@@ -171,9 +174,13 @@ func (x *Index) load(ctx context.Context) error {
 		return err
 	}
 	for table, read := range map[string]func(text string) error{
-		"subjects":  func(text string) error { return decode(text, &x.subjects, x.ids) },
-		"instances": func(text string) error { return decode(text, &x.instances, x.ids) },
-		"verdicts":  func(text string) error { return decode(text, &x.verdicts, x.ids) },
+		"subjects": func(text string) error { return decode(x, text, &x.subjects) },
+		"instances": func(text string) error {
+			err := decode(x, text, &x.instances)
+			x.share()
+			return err
+		},
+		"verdicts": func(text string) error { return decode(x, text, &x.verdicts) },
 	} {
 		if err := x.each(ctx, `SELECT json FROM `+table+` ORDER BY id`, func(rows *sql.Rows) error {
 			var text string
@@ -217,12 +224,42 @@ func (x *Index) each(ctx context.Context, query string, visit func(*sql.Rows) er
 }
 
 // decode appends a value to a list and remembers its place by its text.
-func decode[T any](text string, list *[]T, ids map[string]int) error {
+func decode[T any](x *Index, text string, list *[]T) error {
 	var v T
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		return err
 	}
-	ids[fmt.Sprintf("%T%s", v, text)] = len(*list)
+	x.ids[keyOf(v, text)] = len(*list)
 	*list = append(*list, v)
 	return nil
+}
+
+// keyOf is the key of a value of some type by its text.
+func keyOf(v any, text string) (key [16]byte) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%T%s", v, text))
+	copy(key[:], sum[:])
+	return key
+}
+
+// share lets the last instance have the same strings as earlier ones.
+func (x *Index) share() {
+	if len(x.instances) == 0 {
+		return
+	}
+	if x.shared == nil {
+		x.shared, x.names = map[string]string{}, map[string][]string{}
+	}
+	in := &x.instances[len(x.instances)-1]
+	for _, text := range []*string{&in.Task, &in.Request, &in.Condition, &in.Kind, &in.Part, &in.Cluster} {
+		if same, known := x.shared[*text]; known {
+			*text = same
+		} else {
+			x.shared[*text] = *text
+		}
+	}
+	if same, known := x.names[in.Condition]; known {
+		in.Names = same
+	} else {
+		x.names[in.Condition] = in.Names
+	}
 }

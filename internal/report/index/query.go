@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/report"
 )
@@ -94,12 +95,10 @@ func (x *Index) selected(f *Filter) (list []*group, total int) {
 	for i := range x.subjects {
 		subjects[i] = f.Agent == "" || NameOf(x.subjects[i]) == f.Agent
 	}
-	text := strings.ToLower(f.Text)
 	for i := range x.instances {
 		in := &x.instances[i]
 		instances[i] = (f.Condition == "" || slices.Contains(in.Names, f.Condition)) && (f.Part == "" || in.Part == f.Part) &&
-			(text == "" || strings.Contains(strings.ToLower(in.ID), text) ||
-				strings.Contains(strings.ToLower(in.Request), text))
+			(f.Text == "" || containsFold(in.ID, f.Text) || containsFold(in.Request, f.Text))
 	}
 	for i := range x.verdicts {
 		verdicts[i] = f.accepts(&x.verdicts[i])
@@ -116,6 +115,18 @@ func (x *Index) selected(f *Filter) (list []*group, total int) {
 		})
 	}
 	return list, total
+}
+
+// containsFold reports whether a text contains another one that is not empty, in any case. It makes no copy: filters ask
+// it of each instance.
+func containsFold(text, wanted string) bool {
+	first := wanted[0] | 0x20
+	for i := 0; i+len(wanted) <= len(text); i++ {
+		if c := text[i]; (c|0x20 == first || c >= utf8.RuneSelf) && strings.EqualFold(text[i:i+len(wanted)], wanted) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *Filter) accepts(v *Verdict) bool {

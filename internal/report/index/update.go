@@ -285,7 +285,7 @@ func place[T any](ctx context.Context, c *change, tableName string, v T, list *[
 	if err != nil {
 		return 0, err
 	}
-	key := fmt.Sprintf("%T%s", v, text)
+	key := keyOf(v, string(text))
 	if at, known := c.ids[key]; known {
 		return at, nil
 	}
@@ -294,13 +294,16 @@ func place[T any](ctx context.Context, c *change, tableName string, v T, list *[
 		return 0, err
 	}
 	c.ids[key], *list = at, append(*list, v)
+	if tableName == "instances" {
+		c.share()
+	}
 	return at, nil
 }
 
 // reload forgets what was not committed.
 func (x *Index) reload() error {
 	x.subjects, x.instances, x.verdicts, x.groups, x.ordered = nil, nil, nil, nil, nil
-	x.byKey, x.ids, x.episodes = map[groupKey]*group{}, map[string]int{}, 0
+	x.byKey, x.ids, x.episodes = map[groupKey]*group{}, map[[16]byte]int{}, 0
 	x.version++
 	return x.load(context.Background()) // also when an interrupt was the reason
 }
