@@ -326,7 +326,7 @@ func TestOwnFailuresAreErrors(t *testing.T) {
 		task       *task.Task
 		t          *transcript.Transcript
 	}{
-		{"another task", "of task", &task.Task{ID: "t2", Gold: singers}, record(end(transcript.EndSilent))},
+		{"another task", "belongs to task", &task.Task{ID: "t2", Gold: singers}, record(end(transcript.EndSilent))},
 		{"answered without an answer", "without that act", taskOf(singers), record(end(transcript.EndAnswered))},
 		{"declined after an answer", "without that act", taskOf(singers),
 			record(answer(`1`), transcript.Event{Kind: transcript.EventDecline}, end(transcript.EndDeclined))},
