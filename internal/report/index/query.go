@@ -110,11 +110,23 @@ func (x *Index) selected(f *Filter) (list []*group, total int) {
 		}
 	}
 	if f.Worst {
-		slices.SortStableFunc(list, func(a, b *group) int {
-			return cmp.Compare(x.verdicts[b.verdict].Badness, x.verdicts[a.verdict].Badness)
-		})
+		list = x.worstFirst(list)
 	}
 	return list, total
+}
+
+// worstFirst orders groups by their badness, which has few values; those of one badness stay in their order.
+func (x *Index) worstFirst(list []*group) []*group {
+	byBadness := map[int][]*group{}
+	for _, g := range list {
+		bad := x.verdicts[g.verdict].Badness
+		byBadness[bad] = append(byBadness[bad], g)
+	}
+	sorted := make([]*group, 0, len(list))
+	for _, bad := range slices.Backward(slices.Sorted(maps.Keys(byBadness))) {
+		sorted = append(sorted, byBadness[bad]...)
+	}
+	return sorted
 }
 
 // containsFold reports whether a text contains another one that is not empty, in any case. It makes no copy: filters ask
