@@ -129,8 +129,8 @@ func (x *Index) worstFirst(list []*group) []*group {
 	return sorted
 }
 
-// containsFold reports whether a text contains another one that is not empty, in any case. It makes no copy: filters ask
-// it of each instance.
+// containsFold reports whether a text contains another one that is not empty, in any case. It makes no copy: filters
+// ask it of each instance.
 func containsFold(text, wanted string) bool {
 	first := wanted[0] | 0x20
 	for i := 0; i+len(wanted) <= len(text); i++ {
