@@ -35,10 +35,10 @@ func readPayload(tb testing.TB, p fault.Payload) read {
 		switch {
 		case r.whole[fault.FieldRecords] != nil:
 			records = r.whole[fault.FieldRecords].([]any)
-		case r.whole[fault.FieldData] != nil:
-			records = r.whole[fault.FieldData].(map[string]any)[fault.FieldItems].([]any)
+		case r.whole["data"] != nil:
+			records = r.whole["data"].(map[string]any)["items"].([]any)
 		default:
-			columns := r.whole[fault.FieldColumns].(map[string]any)
+			columns := r.whole["columns"].(map[string]any)
 			for i, name := range r.names {
 				for j, value := range columns[name].([]any) {
 					if i == 0 {
@@ -380,9 +380,9 @@ func totalOf(rows []task.Row, column int) task.Value {
 // TestConflictEvidence reads the evidence of the sources as an agent would, and finds the right source in the fault,
 // the mirror and the look-alike.
 func TestConflictEvidence(t *testing.T) {
-	right := fault.Payload{Result: &task.Result{Columns: []string{"name", "length", "crew"}, Rows: []task.Row{
+	right := fault.Payload{Result: &task.Result{Columns: []string{"name", "length_m", "crew"}, Rows: []task.Row{
 		{"Ada", 7.5, int64(12)}, {"Brise", int64(31), int64(40)}, {"Corvus", 18.25, nil},
-	}}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"},
+	}}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length_m", Type: "number"},
 		{Name: "crew", Type: "integer"}}}
 	choose := map[string]func(sources []read) int{
 		"conflict.stale": func(sources []read) int {

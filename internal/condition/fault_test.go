@@ -55,9 +55,9 @@ func seaTool(name string, arguments, columns []string) *task.Tool {
 // seaTask is a task with two plans that share no tool, on which every kind can be placed with one or the other plan.
 func seaTask() fault.PlaceInput {
 	tools := []*task.Tool{
-		seaTool("ships", []string{"port:text", "since:integer"}, []string{"name:text", "length:number", "crew:integer"}),
+		seaTool("ships", []string{"port:text", "since:integer"}, []string{"name:text", "length_m:number", "crew:integer"}),
 		seaTool("ids", []string{"port:text"}, []string{"id:integer"}),
-		seaTool("by_ids", []string{"ids:list of integer"}, []string{"name:text", "length:number", "crew:integer"}),
+		seaTool("by_ids", []string{"ids:list of integer"}, []string{"name:text", "length_m:number", "crew:integer"}),
 		seaTool("storms", nil, []string{"name:text"}),
 	}
 	task := &task.Task{
@@ -65,7 +65,7 @@ func seaTask() fault.PlaceInput {
 		Gold: task.Gold{
 			Kind: task.GoldRows,
 			Columns: []task.Column{
-				{Name: "name", Type: task.TypeText}, {Name: "length", Type: task.TypeNumber},
+				{Name: "name", Type: task.TypeText}, {Name: "length_m", Type: task.TypeNumber},
 				{Name: "crew", Type: task.TypeInteger},
 			},
 			Rows: []task.Row{
@@ -235,8 +235,8 @@ func TestPlaceRefuses(t *testing.T) {
 		{"out.reordered", fault.ReasonOrderFree, func(in *fault.PlaceInput) { in.Task.Gold.Blocks = nil }},
 		{"out.null-sentinel", fault.ReasonNoMissing,
 			func(in *fault.PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
-		{"spec.unit", fault.ReasonNoNumber, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
-		{"spec.unit", fault.ReasonNoNumber, func(in *fault.PlaceInput) {
+		{"spec.unit", fault.ReasonNoUnit, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
+		{"spec.unit", fault.ReasonNoUnit, func(in *fault.PlaceInput) {
 			in.Task.Gold.Rows = []task.Row{{"a", nil,
 				int64(0)}}
 		}},
@@ -489,9 +489,9 @@ func act(s fault.Step, c *fault.Call) string {
 		said(d)
 	}
 	whole := fault.Payload{Result: &task.Result{
-		Columns: []string{"name", "length", "crew"},
+		Columns: []string{"name", "length_m", "crew"},
 		Rows:    []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}},
-	}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"},
+	}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length_m", Type: "number"},
 		{Name: "crew", Type: "integer"}}}
 	if x, ok := s.(fault.ResultStep); ok {
 		p, d := x.ChangeResult(c, whole)

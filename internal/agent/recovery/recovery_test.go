@@ -139,6 +139,10 @@ func drifts() []drift {
 		each("reals as text", 2, numbers(func(v any) any { return jsonOf(v) }), ""),
 		each("unit before", 1, numbers(func(v any) any { return "EUR " + jsonOf(v) }), ""),
 		each("unit behind", 2, numbers(func(v any) any { return jsonOf(v) + " km" }), ""),
+		each("sign before", 1, numbers(func(v any) any { return "$" + jsonOf(v) }), ""),
+		each("unit close", 2, numbers(func(v any) any { return jsonOf(v) + "km" }), ""),
+		each("unit in words", 2, numbers(func(v any) any { return jsonOf(v) + " (kilometers)" }), ""),
+		each("label that names the field", 0, known(func(v any) any { return "Reported ship: " + plain(v) }), ""),
 		each("label of texts", 0, known(func(v any) any { return "Result: " + plain(v) }), ""),
 		each("label of numbers", 1, known(func(v any) any { return "Answer: " + plain(v) }), ""),
 		each("sentence of texts", 0, known(func(v any) any {
@@ -202,7 +206,7 @@ func drifts() []drift {
 			return `{"columns":{` + strings.Join(lists, ",") + `}}`
 		}},
 	}
-	for word, factor := range map[string]int64{"tenths": 10, "hundredths": 100, "thousandths": 1000} {
+	for word, factor := range map[string]int64{"tenths": 10, "hundredths": 100, "thousandths": 1000, "cents": 100} {
 		scaled := numbers(func(v any) any {
 			if n, whole := v.(int64); whole {
 				return n * factor

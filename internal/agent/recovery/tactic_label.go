@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
@@ -16,7 +17,8 @@ var labelTactic = &tactic{
 				return false
 			}
 			label, first, ok := strings.Cut(texts[0], ": ")
-			if !ok || !isLabelWord(label) && (f.kind(column) != kindNumber || !isNumberText(first)) {
+			if !ok || !isLabelWord(label) && !names(label, f.documentedName(column)) &&
+				(f.kind(column) != kindNumber || !isNumberText(first)) {
 				return false
 			}
 			numbers := f.kind(column) != kindText
@@ -46,6 +48,12 @@ var labelTactic = &tactic{
 var labelWords = []string{"answer", "result", "value", "output", "response", "finding", "returned", "data"}
 
 func isLabelWord(label string) bool { return slices.Contains(labelWords, strings.ToLower(label)) }
+
+// names reports whether a label ends with the words of a field's name.
+func names(label, field string) bool {
+	words := strings.Join(english.NameWords(field), " ")
+	return words != "" && strings.HasSuffix(" "+strings.ToLower(label), " "+words)
+}
 
 func isNumberText(text string) bool {
 	_, ok := literal.ReadNumber(text)

@@ -67,33 +67,47 @@ var measureTactic = &tactic{
 	},
 }
 
-// measureIn reads a number with a short unit before or after it.
+// measureIn reads a number with a unit before or after it. Without a blank between them the unit is a known one.
 func measureIn(text string) (number any, unit string, ok bool) {
-	before, after, found := strings.Cut(text, " ")
-	if !found {
+	from := strings.IndexFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r == '-' })
+	if from < 0 {
 		return nil, "", false
 	}
-	if n, is := literal.ReadNumber(after); is && isShort(before) {
-		return n, before, true
+	to := from
+	for to < len(text) && strings.IndexByte("+-.0123456789eE", text[to]) >= 0 {
+		to++
 	}
-	if n, is := literal.ReadNumber(before); is && isShort(after) {
-		return n, after, true
+	for ; to > from && !ok; to-- {
+		number, ok = literal.ReadNumber(text[from:to])
 	}
-	return nil, "", false
+	if ok {
+		to++
+	}
+	before, after := text[:from], text[to:]
+	if before != "" && after != "" {
+		return nil, "", false
+	}
+	unit = strings.Trim(strings.TrimSpace(before+after), "()[]")
+	apart := strings.HasSuffix(before, " ") || strings.HasPrefix(after, " ")
+	return number, unit, ok && isShort(unit) && (apart || isUnit(unit))
 }
 
-// isShort reports whether a word can be a unit: a few letters or signs, no digit.
-func isShort(word string) bool {
-	return word != "" && len([]rune(word)) <= 5 && !strings.ContainsFunc(word, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '-' || r == '+'
+// maxUnit bounds the name of a unit, in runes.
+const maxUnit = 20
+
+// isShort reports whether a text can be a unit: a few letters or signs, no digit.
+func isShort(text string) bool {
+	return text != "" && len([]rune(text)) <= maxUnit && !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsDigit(r) || strings.ContainsRune("-+:,.", r)
 	})
 }
 
 // units are those known without documentation.
 var units = []string{
-	"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "$", "€", "£", "¥", "%",
+	"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "$", "€", "£", "¥", "%", "dollars", "euros", "percent",
 	"mg", "g", "kg", "t", "lb", "oz", "mm", "cm", "m", "km", "mi", "ft", "in", "ms", "s", "min", "h", "d", "ml", "l",
-	"kWh", "°C", "°F", "K",
+	"kWh", "°C", "°F", "K", "grams", "kilograms", "pounds", "millimeters", "centimeters", "meters", "kilometers",
+	"miles", "feet", "inches", "milliseconds", "seconds", "minutes", "hours", "degrees Celsius", "degrees Fahrenheit",
 }
 
 func isUnit(word string) bool { return slices.Contains(units, word) }

@@ -16,13 +16,8 @@ const (
 	ShapeColumns  = "columns"  // an object of columns: {"columns":{"name":[…]}}
 )
 
-// Names of the outermost fields of payloads that are not a plain list of records.
-const (
-	FieldRecords = "records"
-	FieldData    = "data"
-	FieldItems   = "items" // within FieldData
-	FieldColumns = "columns"
-)
+// FieldRecords is the outermost field of payloads whose records have fields beside them.
+const FieldRecords = "records"
 
 // Payload is a result on its way to the agent.
 type Payload struct {
@@ -32,6 +27,8 @@ type Payload struct {
 	Columns []task.Column
 	// Shape is the form of the rows. Later calls can refer only to a list of records.
 	Shape string
+	// Under names the outermost field of rows in another shape, and in an envelope the field in it.
+	Under [2]string
 	// Beside are the fields beside the rows, in this order.
 	Beside []Field
 	// Content, if set, replaces all of the above and cannot be referred to.
@@ -59,12 +56,17 @@ func Nested(name string, fields ...Field) Field { return Field{name, Object(fiel
 // Referable reports whether later calls can refer to the rows.
 func (p *Payload) Referable() bool { return p.Content == nil && p.Shape == ShapeRecords }
 
-// rowsField is the outermost field that contains the rows, unless they are a plain list of records.
-var rowsField = map[string]string{ShapeRecords: FieldRecords, ShapeEnvelope: FieldData, ShapeColumns: FieldColumns}
+// outermost is the outermost field that contains the rows, unless they are a plain list of records.
+func (p *Payload) outermost() string {
+	if p.Shape == ShapeRecords {
+		return FieldRecords
+	}
+	return p.Under[0]
+}
 
 // Fields lists the names of the outermost fields of a payload that is not a plain list of records.
 func (p *Payload) Fields() []string {
-	names := []string{rowsField[p.Shape]}
+	names := []string{p.outermost()}
 	for i := range p.Beside {
 		names = append(names, p.Beside[i].Name)
 	}
@@ -80,10 +82,10 @@ func (p *Payload) AppendContent(dst []byte) []byte {
 	case p.Shape == ShapeRecords && len(p.Beside) == 0:
 		return p.Result.AppendRecords(dst)
 	}
-	dst = append(dst, `{"`+rowsField[p.Shape]+`":`...)
+	dst = append(dst, `{"`+p.outermost()+`":`...)
 	switch p.Shape {
 	case ShapeEnvelope:
-		dst = append(p.Result.AppendRecords(append(dst, `{"`+FieldItems+`":`...)), '}')
+		dst = append(p.Result.AppendRecords(append(dst, `{"`+p.Under[1]+`":`...)), '}')
 	case ShapeColumns:
 		dst = appendColumns(dst, p.Result)
 	default:

@@ -44,21 +44,55 @@ func defaultFor(s *fault.Site, argument string) any {
 			}
 		}
 	}
-	_, isText := value.(string)
+	text, isText := value.(string)
+	lower := isLowerBound(s, argument)
 	switch {
-	case value == "default":
-		return "standard"
-	case isLowerBound(s, argument) && isText:
-		return strconv.Itoa(most)
-	case isLowerBound(s, argument):
-		return int64(most)
+	case isText && date.MatchString(text) && lower:
+		return "9999-12-31"
+	case isText && date.MatchString(text):
+		return firstDay
+	case isText && year.MatchString(text):
+		return strconv.FormatInt(defaultYear(text == strconv.Itoa(firstYear), lower), 10)
+	case isText && text == "":
+		return "N/A"
+	case isText:
+		return ""
+	case isYear(value):
+		return defaultYear(value == int64(firstYear), lower)
+	case lower:
+		return roundAbove(value)
 	case value == int64(1) || value == float64(1):
 		return int64(0)
-	case isText:
-		return "default"
 	default:
 		return int64(1)
 	}
+}
+
+// Defaults of dates and years. The last year is later than those of all corpora.
+const (
+	firstDay  = "1970-01-01"
+	firstYear = 1970
+	lastYear  = 2030
+)
+
+func defaultYear(isFirst, lower bool) int64 {
+	if isFirst || lower {
+		return lastYear
+	}
+	return firstYear
+}
+
+// roundAbove returns a power of ten that is more than ten times a number.
+func roundAbove(v any) int64 {
+	x, _ := v.(float64)
+	if n, whole := v.(int64); whole {
+		x = float64(n)
+	}
+	round := int64(10)
+	for float64(round) <= 10*x && round < fault.MaxExact {
+		round *= 10
+	}
+	return round
 }
 
 // ChangeArguments implements [fault.ArgumentStep].

@@ -29,10 +29,10 @@ type conflict struct {
 	Wrong string `json:"wrong,omitempty"`
 }
 
-// change is what a wrong source does to rows: it subtracts from one column of numbers, or omits the last row.
+// change is what a wrong source does to rows: it has other numbers in one column, or omits the last row.
 type change struct {
-	Column int `json:"column"` // from 0, -1 to omit a row
-	Less   int `json:"less,omitempty"`
+	Column int `json:"column"`         // from 0, -1 to omit a row
+	Less   int `json:"less,omitempty"` // in percent
 }
 
 const hintSources = ". Results name the others in "
@@ -76,7 +76,7 @@ func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Si
 		}
 	}
 	column := p.Column(s, func(c task.Column, values []task.Value) bool {
-		return fault.IsNumeric(c, values) && c.Type != task.TypeText
+		return fault.IsNumeric(c, values) && c.Type != task.TypeText && fault.MayDiffer(c.Name)
 	})
 	if column >= 0 {
 		f.Change = change{Column: column, Less: 1 + p.Draw("less").IntN(9)}
@@ -196,19 +196,7 @@ func omitLast(p fault.Payload) (fault.Payload, int) {
 	return p.WithRows(p.Result.Rows[: n-1 : n-1]), 1
 }
 
-func (x change) less(v task.Value) (task.Value, bool) {
-	switch v := v.(type) {
-	case int64:
-		if v < -fault.MaxExact {
-			return v, false
-		}
-		return v - int64(x.Less), true
-	case float64:
-		return v - float64(x.Less), v-float64(x.Less) != v
-	default:
-		return v, false
-	}
-}
+func (x change) less(v task.Value) (task.Value, bool) { return fault.Differing(v, x.Less) }
 
 // decision records what was done to the rows of a source.
 func (f *conflict) decision(wrong bool, changed int) *fault.Decision {

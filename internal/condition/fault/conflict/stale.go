@@ -42,8 +42,9 @@ func (f *stale) Place(p *fault.Placement) string {
 		return reason
 	}
 	r := p.Draw("dates")
-	date := func(year int) string { return fmt.Sprintf("%d-%02d-%02d", year, 1+r.IntN(12), 1+r.IntN(28)) }
-	older, newer := date(2024), date(2025)
+	// Both are later than the records of the corpora: no source knows of what came after its date.
+	date := func(year int) string { return fmt.Sprintf("%d-%02d-%02d", year, 1+r.IntN(9), 1+r.IntN(28)) }
+	older, newer := date(2025), date(2026)
 	f.MineAsOf, f.OtherAsOf = older, newer
 	if p.Variant == fault.VariantMirror || p.Variant == fault.VariantLookalike && r.IntN(2) == 0 {
 		f.MineAsOf, f.OtherAsOf = newer, older

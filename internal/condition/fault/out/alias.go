@@ -49,9 +49,12 @@ type alias struct {
 func (f *alias) Place(p *fault.Placement) string {
 	f.Prefix = p.Pick("prefix", "C", "K", "V", "Z")
 	return p.ChooseColumn(&f.ColumnTarget, fault.ReasonNoColumn,
-		func(_ *fault.Site, _ task.Column, values []task.Value) bool {
-			return values == nil || slices.ContainsFunc(values, func(v task.Value) bool {
-				_, ok := fault.PlainText(v)
+		func(_ *fault.Site, c task.Column, values []task.Value) bool {
+			if values == nil {
+				return c.Type == task.TypeText
+			}
+			return slices.ContainsFunc(values, func(v task.Value) bool { // nobody writes codes of amounts
+				_, ok := v.(string)
 				return ok
 			})
 		})

@@ -18,11 +18,13 @@ type form struct {
 
 // writing is how one kind writes values.
 type writing struct {
-	draw    func(p *fault.Placement, column string) string // chooses With
-	suits   func(column string) bool                       // by its name; nil for every column
-	setting fault.Setting                                  // for With
-	without string                                         // its default
-	missing string                                         // the reason if no column fits
+	// draw chooses With for a column, whose values are nil if they are not known.
+	draw func(p *fault.Placement, column string, values []task.Value) string
+	// suits reports whether the column can be written; nil for every column.
+	suits   func(column string, values []task.Value) bool
+	setting fault.Setting // for With
+	without string        // its default
+	missing string        // the reason if no column fits
 	// fits reports whether a column of unknown values can be written.
 	fits func(c task.Column) bool
 	// write writes a value in the other form and reports whether it differs. Missing values and binary data stay.
@@ -55,11 +57,11 @@ func (f *form) Place(p *fault.Placement) string {
 	return p.ChooseColumn(&f.ColumnTarget, f.writing.missing,
 		func(_ *fault.Site, c task.Column, values []task.Value) bool {
 			if f.writing.missing != fault.ReasonNoColumn && !fault.IsNumeric(c, values) ||
-				f.writing.suits != nil && !f.writing.suits(c.Name) {
+				f.writing.suits != nil && !f.writing.suits(c.Name, values) {
 				return false
 			}
 			if f.writing.draw != nil {
-				f.With = f.writing.draw(p, c.Name)
+				f.With = f.writing.draw(p, c.Name, values)
 			}
 			if values == nil {
 				return f.writing.fits == nil || f.writing.fits(c)

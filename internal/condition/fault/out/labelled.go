@@ -1,12 +1,20 @@
 package out
 
 import (
+	"strings"
+
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// labels precede values.
-var labels = fault.Phrases{"Answer", "Result", "Value", "Output", "Finding", "Response"}
+// labels precede the values of a field, and plainLabels those of a field whose name is an expression.
+var (
+	labels = fault.Phrases{
+		"{field}", "Current {field}", "Recorded {field}", "Value of {field}", "Reported {field}", "Listed {field}",
+	}
+	plainLabels = fault.Phrases{"Answer", "Result", "Value", "Output", "Finding", "Response"}
+)
 
 // Labelled is out.labelled.
 var Labelled = writes(fault.Kind{
@@ -17,7 +25,14 @@ var Labelled = writes(fault.Kind{
 		Lookalike:  "a label beside plain values",
 	},
 }, "Values come after a label.", writing{
-	draw:    func(p *fault.Placement, _ string) string { return p.Word("label", labels) },
+	draw: func(p *fault.Placement, column string, _ []task.Value) string {
+		words := strings.Join(english.NameWords(column), " ")
+		if words == "" || strings.ContainsAny(column, "(*/+ ") {
+			return p.Word("label", plainLabels)
+		}
+		label := strings.ReplaceAll(p.Word("label", labels), "{field}", words)
+		return strings.ToUpper(label[:1]) + label[1:]
+	},
 	setting: fault.Setting{Name: "with", Form: fault.FormText, Says: "The label, Answer by default."},
 	without: "Answer",
 	missing: fault.ReasonNoColumn,

@@ -33,7 +33,9 @@ var NumberFormat = writes(fault.Kind{
 		Lookalike: "a locale beside plain numbers",
 	},
 }, "Numbers are written as a locale does, as text.", writing{
-	draw: func(p *fault.Placement, _ string) string { return p.Pick("locale", fault.SortedKeys(locales)...) },
+	draw: func(p *fault.Placement, _ string, _ []task.Value) string {
+		return p.Pick("locale", fault.SortedKeys(locales)...)
+	},
 	setting: fault.Setting{Name: "locale", Form: fault.FormChoice, Choices: fault.SortedKeys(locales),
 		Says: "The locale, de-DE by default."},
 	without: "de-DE",

@@ -1,6 +1,7 @@
 package out
 
 import (
+	"encoding/base64"
 	"strconv"
 	"strings"
 
@@ -105,9 +106,24 @@ func (f *truncated) page(label string, whole fault.Payload, n int) fault.Payload
 	to := min(from+f.Size, len(whole.Result.Rows))
 	cursor := fault.JSON(f.Word(cursorNames), "null")
 	if to < len(whole.Result.Rows) {
-		cursor = fault.String(f.Word(cursorNames), label+"/"+strconv.Itoa(n+1))
+		cursor = fault.String(f.Word(cursorNames), cursorOf(label, n+1))
 	}
 	return whole.WithRows(whole.Result.Rows[from:to:to]).With(fault.Int("page", n+1), cursor)
+}
+
+// cursorOf writes a cursor. Like those of most APIs it is opaque.
+func cursorOf(label string, page int) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(page) + "/" + label))
+}
+
+func readCursor(cursor string) (label string, page int, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return "", 0, err
+	}
+	number, label, _ := strings.Cut(string(text), "/")
+	page, err = strconv.Atoi(number)
+	return label, page, err
 }
 
 // pager answers calls to the companion. A cursor names the call whose result was divided, and a page.
@@ -127,8 +143,7 @@ func (s *pager) Answer(
 	if mistake != nil {
 		return fault.Payload{}, mistake, nil
 	}
-	label, page, _ := strings.Cut(values[0], "/")
-	n, err := strconv.Atoi(page)
+	label, n, err := readCursor(values[0])
 	tool, p, ok := whole(label)
 	f := s.divides[tool]
 	if err != nil || !ok || f == nil || n < 1 || n > len(p.Result.Rows) || n*f.Size >= len(p.Result.Rows) {

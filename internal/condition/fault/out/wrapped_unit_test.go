@@ -3,20 +3,41 @@ package out
 import (
 	"strings"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestUnitsFitTheirColumns tries names of columns of real databases: units fit, and other numbers get no unit.
+// TestUnitsFitTheirColumns tries names and numbers of columns of real databases: units fit, and other numbers get none.
 func TestUnitsFitTheirColumns(t *testing.T) {
-	for column, want := range map[string]string{
-		"price": "USD EUR", "avg_salary": "USD EUR", "SalesAmount": "USD EUR", "weight": "kg", "Height": "m",
-		"total_distance": "km", "duration_minutes": "min", "avg_temperature": "°C", "gdp": "USD EUR", "length_cm": "",
-		"height_cm": "", "copies": "", "age": "", "population": "", "student_id": "", "count_of_sales": "",
-		"Number_of_prices": "", "year": "", "rank": "", "capacity": "", "price_id": "", "budget_in_billions": "", "n": "",
-		"points": "", "price_per_kg": "", "horsepower": "", "votes": "", "average": "", "": "",
-		"julianday(paid_on) - julianday(ordered_on)": "", "temperature_c * 1.8 + 32": "", "AVG(price)": "USD EUR",
+	for _, c := range []struct {
+		column string
+		number task.Value // nil if it is not known
+		want   string
+	}{
+		{"price", nil, "USD EUR"}, {"avg_salary", nil, "USD EUR"}, {"SalesAmount", nil, "USD EUR"}, {"gdp", nil, "USD EUR"},
+		{"budget_eur", nil, "EUR"}, {"AVG(price)", nil, "USD EUR"}, {"SUM(c.dues_eur)", nil, "EUR"},
+		{"weight", int64(82), "kg"}, {"weight", int64(3504), ""}, {"weight", nil, ""}, {"weight_kg", nil, "kg"},
+		{"Height", 182.0, "cm"}, {"Height", int64(5895), "m"}, {"Height", int64(72), ""}, {"height_cm", nil, "cm"},
+		{"total_distance", int64(900), "km"}, {"duration_minutes", nil, "min"}, {"delay_min", nil, "min"},
+		{"min_temp_c", nil, "°C"}, {"max_temperature_f", nil, "°F"}, {"avg_temperature", int64(74), ""},
+		{"avg_temperature", 21.5, "°C"}, {"length_cm", nil, "cm"}, {"length_m", nil, "m"}, {"length", int64(3), ""},
+		{"royalty_pct", nil, "%"}, {"copies", int64(3), ""}, {"age", int64(3), ""}, {"population", int64(3), ""},
+		{"student_id", nil, ""}, {"count_of_sales", nil, ""}, {"Number_of_prices", nil, ""}, {"year", nil, ""},
+		{"rank", nil, ""}, {"capacity", nil, ""}, {"price_id", nil, ""}, {"budget_in_billions", nil, ""}, {"n", nil, ""},
+		{"price_per_kg", nil, ""}, {"horsepower", nil, ""}, {"votes", nil, ""}, {"min", int64(3), ""}, {"", nil, ""},
+		{"julianday(paid_on) - julianday(ordered_on)", nil, ""}, {"temperature_c * 1.8 + 32", nil, ""},
 	} {
-		if got := strings.Join(unitsOf(column), " "); got != want {
-			t.Errorf("%s has the units %q, want %q", column, got, want)
+		var values []task.Value
+		if c.number != nil {
+			values = []task.Value{c.number, nil}
+		}
+		got := ""
+		if q := fault.QuantityOf(c.column, values); q != nil {
+			got = strings.Join(q.Units, " ")
+		}
+		if got != c.want {
+			t.Errorf("%s with %v has the units %q, want %q", c.column, c.number, got, c.want)
 		}
 	}
 }

@@ -91,7 +91,7 @@ var additionNotes = fault.Phrases{
 var additions = [][]string{
 	{"scope", "all", "current", "archived"},
 	{"edition", "standard", "draft", "legacy"},
-	{"view", "full", "masked", "none"},
+	{"view", "full", "masked", "summary"},
 }
 
 func (f *paramAdded) Place(p *fault.Placement) string {

@@ -59,7 +59,7 @@ var renamingNotes = fault.Phrases{
 }
 
 // argumentSuffixes end new names.
-var argumentSuffixes = fault.Phrases{"_value", "_input", "_given", "_choice", "_param", "_arg"}
+var argumentSuffixes = fault.Phrases{"_value", "_input", "_filter", "_query", "_param", "_arg"}
 
 type paramRenamed struct {
 	fault.Target

@@ -31,7 +31,7 @@ var ResultRenamed = &fault.Kind{
 }
 
 // suffixes end new names.
-var suffixes = fault.Phrases{"_value", "_out", "_found", "_result", "_data", "_field"}
+var suffixes = fault.Phrases{"_value", "_v2", "_raw", "_result", "_data", "_field"}
 
 type resultRenamed struct {
 	fault.ColumnTarget

@@ -21,6 +21,17 @@ var ResultReshaped = &fault.Kind{
 	},
 }
 
+// Names of the fields that contain the rows: the envelope, the list in it, or the columns; and of the version beside
+// rows in their old form.
+var (
+	envelopeNames = fault.Phrases{"data", "response", "payload", "body", "output", "content"}
+	listNames     = fault.Phrases{"items", "results", "rows", "entries", "list", "elements"}
+	columnsNames  = fault.Phrases{"columns", "column_values", "by_column", "columns_by_name", "column_data", "column_lists"}
+	versionNames  = fault.Phrases{
+		"format_version", "schema_version", "response_version", "api_version", "payload_version", "version",
+	}
+)
+
 type resultReshaped struct {
 	fault.Target
 	Shape string `json:"shape"`
@@ -39,22 +50,30 @@ func (f *resultReshaped) Place(p *fault.Placement) string {
 	return reason
 }
 
-func (f *resultReshaped) Double() []fault.Step { return f.Fields(fault.Int("format_version", 2)) }
+func (f *resultReshaped) Double() []fault.Step { return f.Fields(fault.Int(f.Word(versionNames), 2)) }
 
 // ChangeResult implements [fault.ResultStep].
 func (f *resultReshaped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
 	if !f.Hits(c) {
 		return p, nil
 	}
-	p.Shape = f.Shape
+	p.Shape, p.Under = f.Shape, f.under()
 	return p, fault.Applied(fault.String("shape", f.Shape))
 }
 
-func (f *resultReshaped) Hint(*fault.Adviser) (string, error) {
-	where := "nested in an object: the list is under " + fault.Code(fault.FieldData) + ", in " +
-		fault.Code(fault.FieldItems)
+// under names the fields that contain the rows.
+func (f *resultReshaped) under() [2]string {
 	if f.Shape == fault.ShapeColumns {
-		where = "turned column-wise: under " + fault.Code(fault.FieldColumns) +
+		return [2]string{f.Word(columnsNames)}
+	}
+	return [2]string{f.Word(envelopeNames), f.Word(listNames)}
+}
+
+func (f *resultReshaped) Hint(*fault.Adviser) (string, error) {
+	where := "nested in an object: the list is under " + fault.Code(f.under()[0]) + ", in " +
+		fault.Code(f.under()[1])
+	if f.Shape == fault.ShapeColumns {
+		where = "turned column-wise: under " + fault.Code(f.under()[0]) +
 			" each field has a list of its values, in the order of the records"
 	}
 	return "The records of " + fault.Code(f.Tool) + " may come " + where + ". Check the outermost form of the result. " +

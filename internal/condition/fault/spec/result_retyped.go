@@ -2,6 +2,8 @@ package spec
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -48,12 +50,29 @@ func (f *resultRetyped) Place(p *fault.Placement) string {
 // ChangeResult implements [fault.ResultStep].
 func (f *resultRetyped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
 	return f.WriteText(c, p, func(v task.Value) (task.Value, bool) {
-		switch v.(type) {
-		case int64, float64:
-			return string(task.AppendValue(nil, v)), true
-		default:
+		if !fault.IsNumber(v) {
 			return v, false
 		}
+		return f.written(v), true
+	})
+}
+
+// written writes a number as text, in the form of the wording: as it is, with decimals, or with an exponent.
+func (f *resultRetyped) written(v task.Value) string {
+	plain := string(task.AppendValue(nil, v))
+	x, isReal := v.(float64)
+	if n, whole := v.(int64); whole {
+		if x, isReal = float64(n), n > -fault.MaxExact && n < fault.MaxExact; !isReal {
+			return plain
+		}
+	}
+	decimals := func(least int) string {
+		text := strconv.FormatFloat(x, 'f', -1, 64)
+		_, fraction, _ := strings.Cut(text, ".")
+		return strconv.FormatFloat(x, 'f', max(least, len(fraction)), 64)
+	}
+	return f.Word(fault.Phrases{
+		plain, decimals(2), strconv.FormatFloat(x, 'e', -1, 64), decimals(4), strconv.FormatFloat(x, 'E', -1, 64), decimals(3),
 	})
 }
 

@@ -1,20 +1,26 @@
 package spec
 
 import (
+	"cmp"
 	"math"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Unit is spec.unit: the name of the field or a `units` field says that it is scaled.
+// Unit is spec.unit: the name of the field or a `units` field says that its numbers come in a smaller unit. A column
+// whose name tells no unit is not changed, because no API would count in hundredths.
 var Unit = &fault.Kind{
 	Name: "spec.unit", Summary: "a field of numbers is scaled",
 	Survival: fault.Survival{
 		Hazard:  fault.HazardSpecification,
 		Visible: "the name of the field, or a field units beside the records", By: "converting back",
-		Parameters: "tool; column; field; factor; sign: name or field", Lookalike: "units of ones",
+		Parameters: "tool; column; field; factor; sign: name or field; " +
+			"part: the smaller unit; unit: the usual one; new_name: of the field",
+		Lookalike: "the usual unit",
 	},
 	New: func() fault.Fault { return &unit{} },
 	Proxy: &fault.Proxy{
@@ -35,8 +41,11 @@ var Unit = &fault.Kind{
 
 type unit struct {
 	fault.ColumnTarget
-	Factor int    `json:"factor"` // 10, 100 or 1000
-	Sign   string `json:"sign"`   // signName or signField
+	Factor  int    `json:"factor"`             // how many of the smaller unit make one
+	Sign    string `json:"sign"`               // signName or signField
+	Part    string `json:"part,omitempty"`     // the smaller unit; "" for a word of the factor
+	Usual   string `json:"unit,omitempty"`     // the symbol of the usual unit
+	NewName string `json:"new_name,omitempty"` // of the field, if its name says the unit; "" for one made of the field's name
 }
 
 const (
@@ -48,21 +57,34 @@ const (
 var unitNames = fault.Phrases{
 	"units",
 	"unit",
-	"scales",
+	"value_units",
 	"units_by_field",
 	"field_units",
-	"scale",
+	"unit_codes",
 }
+
+// partSuffixes are between the name of a field and its unit.
+var partSuffixes = fault.Phrases{"_in_", "_", "_as_", "_value_in_", "_expressed_in_", "_measured_in_"}
 
 var unitWords = map[int]string{10: "tenths", 100: "hundredths", 1000: "thousandths"}
 
 func (f *unit) Place(p *fault.Placement) string {
-	f.Factor = [...]int{10, 100, 1000}[p.Draw("factor").IntN(3)]
 	f.Sign = p.Pick("sign", signName, signField)
-	return p.ChooseColumn(&f.ColumnTarget, fault.ReasonNoNumber,
+	return p.ChooseColumn(&f.ColumnTarget, fault.ReasonNoUnit,
 		func(_ *fault.Site, c task.Column, values []task.Value) bool {
-			if !fault.IsNumeric(c, values) {
+			q := fault.QuantityOf(c.Name, values)
+			if !fault.IsNumeric(c, values) || q == nil || !q.Named {
 				return false
+			}
+			f.Usual = p.Pick("unit", q.Units...)
+			parts := fault.UnitOf(f.Usual).Parts
+			if len(parts) == 0 {
+				return false
+			}
+			part := parts[p.Draw("part").IntN(len(parts))]
+			f.Factor, f.Part = part.Factor, part.Plural
+			if f.NewName = ""; f.Sign == signName && isIdentifier(q.Bare) {
+				f.NewName = q.Bare + p.Word("name", partSuffixes) + strings.ReplaceAll(part.Plural, " ", "_")
 			}
 			some := values == nil
 			for _, v := range values {
@@ -76,11 +98,18 @@ func (f *unit) Place(p *fault.Placement) string {
 		})
 }
 
+// isIdentifier reports whether a name has the form of one, and is no expression.
+func isIdentifier(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
+}
+
 // scale multiplies a number. It leaves zero, and numbers whose product JSON readers would not keep exactly.
 func (f *unit) scale(v task.Value) (task.Value, bool) {
 	switch v := v.(type) {
 	case int64:
-		if v == 0 || v > fault.MaxExact/1000 || v < -fault.MaxExact/1000 {
+		if v == 0 || v > fault.MaxExact/maxFactor || v < -fault.MaxExact/maxFactor {
 			return v, false
 		}
 		return v * int64(f.Factor), true
@@ -100,12 +129,20 @@ func (f *unit) restores(v, scaled task.Value) bool {
 	return !real || scaled.(float64)/float64(f.Factor) == x
 }
 
-// InBounds reports whether the parameters can be used.
-func (f *unit) InBounds() bool { return f.ColumnTarget.InBounds() && unitWords[f.Factor] != "" }
+// maxFactor bounds factors.
+const maxFactor = 1000
+
+// InBounds reports whether the column and the factor can be used.
+func (f *unit) InBounds() bool {
+	return f.ColumnTarget.InBounds() && f.Factor > 1 && f.Factor <= maxFactor && (f.Part != "" || unitWords[f.Factor] != "")
+}
 
 func (f *unit) Double() []fault.Step {
-	return f.Fields(fault.Nested(f.Word(unitNames), fault.String(f.Field, "ones")))
+	return f.Fields(fault.Nested(f.Word(unitNames), fault.String(f.Field, cmp.Or(f.Usual, "ones"))))
 }
+
+// part is the word for the smaller unit.
+func (f *unit) part() string { return cmp.Or(f.Part, unitWords[f.Factor]) }
 
 // ChangeResult implements [fault.ResultStep].
 func (f *unit) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
@@ -116,22 +153,25 @@ func (f *unit) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 	if changed == 0 {
 		return p, &fault.Decision{}
 	}
-	word, name := unitWords[f.Factor], p.Result.Columns[f.Column]
-	if f.Sign == signName {
-		p = p.Renamed(f.Column, name+"_in_"+word)
-	} else {
-		p = p.With(fault.Nested(f.Word(unitNames), fault.String(name, word)))
+	name := p.Result.Columns[f.Column]
+	switch {
+	case f.Sign == signName && f.Part == "": // the proxy's: it knows no units
+		p = p.Renamed(f.Column, name+"_in_"+f.part())
+	case f.Sign == signName && f.NewName != "":
+		p = p.Renamed(f.Column, f.NewName)
+	default:
+		p = p.With(fault.Nested(f.Word(unitNames), fault.String(name, f.part())))
 	}
 	return p, fault.Applied(fault.String("field", f.Field), fault.Int("factor", f.Factor), fault.Int("values", changed))
 }
 
 func (f *unit) Hint(*fault.Adviser) (string, error) {
-	where := "the name of the field then ends in the unit"
-	if f.Sign == signField {
-		where = fault.Code(f.Word(unitNames)) + " beside the records then names the unit"
+	where := fault.Code(f.Word(unitNames)) + " beside the records then names the unit"
+	if f.Sign == signName && f.NewName != "" {
+		where = "the field is called " + fault.Code(f.NewName) + " then"
 	}
-	return "The numbers of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may be scaled: " +
-		where + ". Check for it before you use them. Convert back, dividing tenths by ten, hundredths by a hundred and " +
-		"thousandths by a thousand; leave zero as it is. Write the converted numbers into later calls and into the " +
-		"answer in place of a reference. Where no unit is named, or the unit is ones, nothing is wrong.", nil
+	return "The numbers of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may come in " +
+		f.part() + ": " + where + ". Check for it before you use them. Convert back, dividing by " +
+		strconv.Itoa(f.Factor) + "; leave zero as it is. Write the converted numbers into later calls and into the " +
+		"answer in place of a reference. Where no unit is named, or the usual one, nothing is wrong.", nil
 }

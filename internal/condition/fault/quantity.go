@@ -1,0 +1,220 @@
+package fault
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// Unit is a unit of measurement.
+type Unit struct {
+	Symbol string // as in USD or kg
+	Plural string // as in dollars or kilograms
+	Sign   string // of money, which precedes numbers
+	Parts  []Part // the smaller units in which whole numbers stay whole
+}
+
+// Part is a smaller unit: Factor of it make one.
+type Part struct {
+	Plural string
+	Factor int
+}
+
+var (
+	centimeters = Part{"centimeters", 100}
+	seconds     = Part{"seconds", 60}
+)
+
+// units lists all units.
+var units = []Unit{
+	{"USD", "dollars", "$", []Part{{"cents", 100}}}, {"EUR", "euros", "€", []Part{{"cents", 100}}},
+	{"kg", "kilograms", "", []Part{{"grams", 1000}}}, {"g", "grams", "", []Part{{"milligrams", 1000}}},
+	{"lb", "pounds", "", nil},
+	{"km", "kilometers", "", []Part{{"meters", 1000}}}, {"mi", "miles", "", nil},
+	{"m", "meters", "", []Part{centimeters, {"millimeters", 1000}}}, {"cm", "centimeters", "", []Part{{"millimeters", 10}}},
+	{"mm", "millimeters", "", []Part{{"micrometers", 1000}}},
+	{"ft", "feet", "", []Part{{"inches", 12}}}, {"in", "inches", "", nil},
+	{"h", "hours", "", []Part{{"minutes", 60}}}, {"min", "minutes", "", []Part{seconds}},
+	{"s", "seconds", "", []Part{{"milliseconds", 1000}}}, {"ms", "milliseconds", "", []Part{{"microseconds", 1000}}},
+	{"°C", "degrees Celsius", "", nil}, {"°F", "degrees Fahrenheit", "", nil},
+	{"%", "percent", "", []Part{{"basis points", 100}}},
+}
+
+// UnitOf returns a unit by its symbol, or nil.
+func UnitOf(symbol string) *Unit {
+	at := slices.IndexFunc(units, func(u Unit) bool { return u.Symbol == symbol })
+	if at < 0 {
+		return nil
+	}
+	return &units[at]
+}
+
+// Quantity is what the name of a column says of its numbers.
+type Quantity struct {
+	Units []string // symbols of the units that fit; several for money without a currency
+	Named bool     // the name says the unit, or the quantity is money, whose small unit is known
+	Bare  string   // the name without the unit at its end
+}
+
+// namedUnits are units that names contain, by their words in the singular.
+var namedUnits = map[string]string{
+	"usd": "USD", "dollar": "USD", "eur": "EUR", "euro": "EUR", "kg": "kg", "kilogram": "kg", "gram": "g", "lb": "lb",
+	"km": "km", "kilometer": "km", "kilometre": "km", "mile": "mi", "meter": "m", "metre": "m", "cm": "cm", "mm": "mm",
+	"feet": "ft", "foot": "ft", "inch": "in", "hour": "h", "minute": "min", "millisecond": "ms", "ms": "ms", "second": "s",
+	"percent": "%", "percentage": "%", "pct": "%",
+}
+
+// shortUnits end names that have a word of the quantity too.
+var shortUnits = map[string]struct {
+	symbol string
+	words  []string
+}{
+	"m": {"m", []string{"length", "height", "elevation", "altitude", "depth", "width", "distance"}},
+	"c": {"°C", []string{"temp", "temperature"}}, "f": {"°F", []string{"temp", "temperature"}},
+	"min": {"min", []string{"runtime", "delay", "duration", "length", "stop", "time"}},
+}
+
+// moneyWords are words of names of amounts of money, in the singular.
+var moneyWords = strings.Fields("price cost salary budget revenue fee income sale sales earning earnings money payment " +
+	"balance wage tax profit expense spending gdp gnp charge deposit debt loan fare rent due dues")
+
+// ranges are quantities without a unit in their names, by a word of these: the unit fits if every number is in the range.
+var ranges = []struct {
+	words    string
+	unit     string
+	from, to float64
+}{
+	{"weight", "kg", 1, 400}, {"height", "cm", 100, 260}, {"height", "m", 300, 9000}, {"altitude elevation", "m", -500, 9000},
+	{"distance mileage", "km", 1, 1e6}, {"temperature", "°C", -60, 50}, {"runtime", "min", 1, 600},
+}
+
+// unitless are words of names whose numbers have no unit, whatever their other words are.
+var unitless = strings.Fields("id count number num no rank code index year date share ratio level category type million " +
+	"billion thousand per")
+
+// QuantityOf reads a unit from the name of a column and its numbers, which are nil if they are not known. A name that
+// suggests no unit, or several, has none.
+func QuantityOf(column string, values []task.Value) *Quantity {
+	if strings.ContainsAny(column, "*/+") {
+		return nil // a computed number may have another unit
+	}
+	words := english.NameWords(column)
+	singular := make([]string, len(words))
+	for i, word := range words {
+		singular[i] = english.SingularWord(word)
+		if slices.Contains(unitless, word) || slices.Contains(unitless, singular[i]) {
+			return nil
+		}
+	}
+	if symbol, bare, ok := namedUnit(column, words, singular); ok {
+		if symbol == "" {
+			return nil
+		}
+		return &Quantity{Units: []string{symbol}, Named: true, Bare: bare}
+	}
+	if slices.ContainsFunc(singular, isMoney) || slices.ContainsFunc(words, isMoney) {
+		return &Quantity{Units: []string{"USD", "EUR"}, Named: true, Bare: column}
+	}
+	for _, r := range ranges {
+		if len(values) > 0 && slices.ContainsFunc(strings.Fields(r.words), func(w string) bool {
+			return slices.Contains(singular, w)
+		}) && within(values, r.from, r.to) {
+			return &Quantity{Units: []string{r.unit}, Bare: column}
+		}
+	}
+	return nil
+}
+
+func isMoney(word string) bool { return slices.Contains(moneyWords, word) }
+
+// namedUnit finds the unit that a name says; the symbol is "" if it says several.
+func namedUnit(column string, words, singular []string) (symbol, bare string, ok bool) {
+	bare = column
+	last := len(words) - 1
+	for i, word := range singular {
+		found := namedUnits[word]
+		if short := shortUnits[words[i]]; i == last && found == "" && slices.ContainsFunc(short.words,
+			func(w string) bool { return slices.Contains(singular, w) }) {
+			found = short.symbol
+		}
+		switch {
+		case found == "":
+		case symbol != "" && symbol != found:
+			return "", "", true
+		default:
+			symbol, ok = found, true
+			if cut, has := strings.CutSuffix(column, "_"+words[i]); i == last && has {
+				bare = cut
+			}
+		}
+	}
+	return symbol, bare, ok
+}
+
+// within reports whether all numbers among values are in a range, and there is one.
+func within(values []task.Value, from, to float64) bool {
+	some := false
+	for _, v := range values {
+		x, isReal := v.(float64)
+		if n, isWhole := v.(int64); isWhole {
+			x, isReal = float64(n), true
+		}
+		if isReal && (x < from || x > to) {
+			return false
+		}
+		some = some || isReal
+	}
+	return some
+}
+
+// fixed are words of names of numbers that do not change with time: another source cannot have an older one.
+var fixed = strings.Fields("id code number no num year date zip phone rank index key isbn latitude longitude lat long " +
+	"birth born founded opened built order position")
+
+// MayDiffer reports whether sources may have different numbers under a name: amounts, and not what identifies a record
+// or says when it began.
+func MayDiffer(column string) bool {
+	return !slices.ContainsFunc(english.NameWords(column), func(word string) bool {
+		return slices.Contains(fixed, word) || slices.Contains(fixed, english.SingularWord(word))
+	})
+}
+
+// maxDecimals bounds the decimals of a number that a source writes.
+const maxDecimals = 6
+
+// Differing returns a number that another source may have in place of one: some percent less, with as many decimals and
+// the same sign. Instead of nothing and of one, it has one more. It reports false for other values.
+func Differing(v task.Value, percent int) (task.Value, bool) {
+	switch v := v.(type) {
+	case int64:
+		switch {
+		case v < -MaxExact || v > MaxExact:
+			return v, false
+		case v == 0 || v == 1:
+			return v + 1, true
+		}
+		step := max(1, abs(v)*int64(percent)/100)
+		return v - step, true
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) || math.Abs(v) > MaxExact {
+			return v, false
+		}
+		_, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), ".")
+		decimals := min(len(fraction), maxDecimals)
+		least := math.Pow10(-decimals)
+		other := v - max(least, math.Abs(v)*float64(percent)/100)
+		if v >= 0 && v <= least {
+			other = v + least
+		}
+		rounded, err := strconv.ParseFloat(strconv.FormatFloat(other, 'f', decimals, 64), 64)
+		return rounded, err == nil && rounded != v
+	default:
+		return v, false
+	}
+}
+
+func abs(n int64) int64 { return max(n, -n) }
