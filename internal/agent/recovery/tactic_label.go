@@ -49,10 +49,10 @@ var labelWords = []string{"answer", "result", "value", "output", "response", "fi
 
 func isLabelWord(label string) bool { return slices.Contains(labelWords, strings.ToLower(label)) }
 
-// names reports whether a label ends with the words of a field's name.
+// names reports whether a label ends as a field's name does.
 func names(label, field string) bool {
-	words := strings.Join(english.NameWords(field), " ")
-	return words != "" && strings.HasSuffix(" "+strings.ToLower(label), " "+words)
+	words := english.NameWords(field)
+	return len(words) > 0 && lastWord(strings.ToLower(label)) == words[len(words)-1]
 }
 
 func isNumberText(text string) bool {

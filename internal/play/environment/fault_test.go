@@ -179,9 +179,9 @@ null`,
 		},
 		{
 			`out.truncated {"tool":"retrieve_data","size":1}`,
-			[]string{filter, rows, `call next_page {"cursor":"call_2/1"}`, `answer "$call_3$"`},
+			[]string{filter, rows, `call next_page {"cursor":"MS9jYWxsXzI"}`, `answer "$call_3$"`},
 			`{"handle":"$call_1$"}
-{"records":[{"city_name":"Bergen","city_area":464.75}],"page":1,"next_cursor":"call_2/1"}
+{"records":[{"city_name":"Bergen","city_area":464.75}],"page":1,"next_cursor":"MS9jYWxsXzI"}
 {"records":[{"city_name":"Oslo","city_area":454.0}],"page":2,"next_cursor":null}
 [["Oslo",454.0]]`,
 		},

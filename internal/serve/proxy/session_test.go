@@ -203,13 +203,13 @@ func TestChangedResults(t *testing.T) {
 			`{"rows":[{"name":"a","n":"1234.5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"2","x":"y"}]}`},
 		{"spec.unit, field: n, factor: \"10\", sign: name",
 			`{"rows":[{"name":"a","n_in_tenths":12345.0,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n_in_tenths":20,"x":"y"}]}`},
-		{"out.wrapped-unit, with: kg", `{"rows":[{"name":"a","n":"kg 1234.5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"kg 2","x":"y"}]}`},
+		{"out.wrapped-unit, with: kg", `{"rows":[{"name":"a","n":"1234.5 kg","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"2 kg","x":"y"}]}`},
 		{"out.number-format, field: n",
 			`{"rows":[{"name":"a","n":"1.234,5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"2","x":"y"}],"locale":"de-DE"}`},
 		{"out.null-sentinel", `{"rows":[{"name":"a","n":1234.5,"big":12345678901234567890,"x":"N/A","deep":{"k":[1]}},{"name":"b","n":2,"x":"y"}],"missing_values":{"x":"N/A"}}`},
 		{"out.alias, field: name", `{"rows":[{"name":"C1","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"C2","n":2,"x":"y"}],"legend":{"name":{"C1":"a","C2":"b"}}}`},
 		{"out.reordered", `{"rows":[{"name":"b","n":2,"x":"y"},{"name":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}}],"sort_keys":[2,1]}`},
-		{"out.truncated", `{"rows":[{"name":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}}],"page":1,"next_cursor":"c1/1"}`},
+		{"out.truncated", `{"rows":[{"name":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}}],"page":1,"next_cursor":"MS9jMQ"}`},
 		{"spec.result-reshaped, shape: columns",
 			`{"columns":{"name":["a","b"],"n":[1234.5,2],"big":[12345678901234567890,null],"x":[null,"y"],"deep":[{"k":[1]},null]}}`},
 	} {
@@ -233,7 +233,7 @@ func TestChangedResults(t *testing.T) {
 
 func TestPlainTextIsSeenAsLines(t *testing.T) {
 	for _, c := range []struct{ rule, text, want string }{
-		{"out.truncated, size: 2", "one\ntwo\nthree", "one\ntwo\npage: 1\nnext_cursor: \"c1/1\""},
+		{"out.truncated, size: 2", "one\ntwo\nthree", "one\ntwo\npage: 1\nnext_cursor: \"MS9jMQ\""},
 		{"exec.crash", "one\ntwo", "one\ncomplete: false"},
 		{"out.labelled", "sunny", "Answer: sunny"},
 		{"out.wrapped-unit", "42", "USD 42"},

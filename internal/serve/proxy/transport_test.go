@@ -118,7 +118,7 @@ func FuzzMessages(f *testing.F) {
 			`[{"id":1,"result":{"structuredContent":{"a":[{}]}}}]`,
 		`[{"id":1,"method":"tools/call","params":{"name":"a","arguments":null}}]` + "\n" +
 			`{"id":1,"result":{"content":null}}`,
-		`{"id":"x","method":"tools/call","params":{"name":"next_page","arguments":{"cursor":"c1/1"}}}`,
+		`{"id":"x","method":"tools/call","params":{"name":"next_page","arguments":{"cursor":"MS9jMQ"}}}`,
 		`{"id":1,"method":"initialize"}` + "\n" + `{"id":1,"result":{"capabilities":{"tools":{}}}}`,
 		`{"id":1,"method":"tools/call","params":{"name":"a"}}` + "\n" +
 			`{"id":1,"result":{"content":[{"type":"text","text":"{\"a\":1e999,\"b\":\"\\ud800\"}"}]}}`,

@@ -19,7 +19,7 @@ var Unit = &fault.Kind{
 		Hazard:  fault.HazardSpecification,
 		Visible: "the name of the field, or a field units beside the records", By: "converting back",
 		Parameters: "tool; column; field; factor; sign: name or field; " +
-			"part: the smaller unit; unit: the usual one; new_name: of the field",
+			"part: the smaller unit; unit: the usual one; cut and suffix: what the name of the field loses and gains",
 		Lookalike: "the usual unit",
 	},
 	New: func() fault.Fault { return &unit{} },
@@ -41,11 +41,13 @@ var Unit = &fault.Kind{
 
 type unit struct {
 	fault.ColumnTarget
-	Factor  int    `json:"factor"`             // how many of the smaller unit make one
-	Sign    string `json:"sign"`               // signName or signField
-	Part    string `json:"part,omitempty"`     // the smaller unit; "" for a word of the factor
-	Usual   string `json:"unit,omitempty"`     // the symbol of the usual unit
-	NewName string `json:"new_name,omitempty"` // of the field, if its name says the unit; "" for one made of the field's name
+	Factor int    `json:"factor"`         // how many of the smaller unit make one
+	Sign   string `json:"sign"`           // signName or signField
+	Part   string `json:"part,omitempty"` // the smaller unit; "" for a word of the factor
+	Usual  string `json:"unit,omitempty"` // the symbol of the usual unit
+	// Cut is the unit at the end of the field's name, which Suffix replaces; "" for a name that says no unit.
+	Cut    string `json:"cut,omitempty"`
+	Suffix string `json:"suffix,omitempty"`
 }
 
 const (
@@ -83,8 +85,9 @@ func (f *unit) Place(p *fault.Placement) string {
 			}
 			part := parts[p.Draw("part").IntN(len(parts))]
 			f.Factor, f.Part = part.Factor, part.Plural
-			if f.NewName = ""; f.Sign == signName && isIdentifier(q.Bare) {
-				f.NewName = q.Bare + p.Word("name", partSuffixes) + strings.ReplaceAll(part.Plural, " ", "_")
+			if f.Cut, f.Suffix = "", ""; f.Sign == signName && isIdentifier(c.Name) {
+				f.Cut, _ = strings.CutPrefix(c.Name, q.Bare)
+				f.Suffix = p.Word("name", partSuffixes) + strings.ReplaceAll(part.Plural, " ", "_")
 			}
 			some := values == nil
 			for _, v := range values {
@@ -141,6 +144,9 @@ func (f *unit) Double() []fault.Step {
 	return f.Fields(fault.Nested(f.Word(unitNames), fault.String(f.Field, cmp.Or(f.Usual, "ones"))))
 }
 
+// newName is the name of the field in the smaller unit.
+func (f *unit) newName(name string) string { return strings.TrimSuffix(name, f.Cut) + f.Suffix }
+
 // part is the word for the smaller unit.
 func (f *unit) part() string { return cmp.Or(f.Part, unitWords[f.Factor]) }
 
@@ -157,8 +163,8 @@ func (f *unit) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 	switch {
 	case f.Sign == signName && f.Part == "": // the proxy's: it knows no units
 		p = p.Renamed(f.Column, name+"_in_"+f.part())
-	case f.Sign == signName && f.NewName != "":
-		p = p.Renamed(f.Column, f.NewName)
+	case f.Sign == signName && f.Suffix != "":
+		p = p.Renamed(f.Column, f.newName(name))
 	default:
 		p = p.With(fault.Nested(f.Word(unitNames), fault.String(name, f.part())))
 	}
@@ -167,8 +173,8 @@ func (f *unit) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 
 func (f *unit) Hint(*fault.Adviser) (string, error) {
 	where := fault.Code(f.Word(unitNames)) + " beside the records then names the unit"
-	if f.Sign == signName && f.NewName != "" {
-		where = "the field is called " + fault.Code(f.NewName) + " then"
+	if f.Sign == signName && f.Suffix != "" {
+		where = "the field is called " + fault.Code(f.newName(f.Field)) + " then"
 	}
 	return "The numbers of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may come in " +
 		f.part() + ": " + where + ". Check for it before you use them. Convert back, dividing by " +
