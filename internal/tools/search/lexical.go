@@ -8,10 +8,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// Parameters of BM25 (Robertson and Zaragoza 2009, with the customary values).
+// Parameters of BM25 (Robertson and Zaragoza 2009). The descriptions of a compound tool repeat the words of its parts,
+// so long texts are discounted more than the customary 0.75.
 const (
-	saturation = 1.2  // k1: how quickly repetitions of a word count less
-	lengthBias = 0.75 // b: how much long texts are discounted
+	saturation = 1.2 // k1: how quickly repetitions of a word count less
+	lengthBias = 0.9 // b: how much long texts are discounted
 )
 
 // lexicalIndex finds texts by words: for each word, it lists the texts that contain it and its weight there.
@@ -77,15 +78,16 @@ func rarityOf(with, of int) float64 {
 	return math.Log(1 + (float64(of-with)+0.5)/(float64(with)+0.5))
 }
 
-// search returns the n best texts that share a word with the query. A repeated word counts once. Weights are added in
+// search returns the n best texts that share a word with the query, or one that says the same. A repeated word counts
+// once. Weights are added in
 // the order of the query's words, so that the sums are the same on every machine.
 func (x *lexicalIndex) search(query string, n int) []Hit {
 	var asked []int32
-	english.EachTerm(query, func(w string) {
+	for _, w := range wordsOf(query) {
 		if number, known := x.terms[w]; known && len(asked) < maxQueryWords && !slices.Contains(asked, number) {
 			asked = append(asked, number)
 		}
-	})
+	}
 	t := x.scratch.Get().(*tally)
 	for _, number := range asked {
 		for _, p := range x.postings[number] {

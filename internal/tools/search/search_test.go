@@ -42,7 +42,7 @@ func oracle(texts []string, query string, n int) []Hit {
 			}
 			seen[w] = true
 			idf := math.Log(1 + (float64(len(texts))-float64(with)+0.5)/(float64(with)+0.5))
-			score += idf * count * 2.2 / (count + 1.2*(0.25+0.75*float64(len(document))/mean))
+			score += idf * count * 2.2 / (count + 1.2*(0.1+0.9*float64(len(document))/mean))
 		}
 		if score > 0 {
 			hits = append(hits, Hit{i, score})

@@ -1,0 +1,31 @@
+package search
+
+import (
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// asked are words with which people ask, and those with which descriptions of tools say the same.
+var asked = []struct{ words, means string }{
+	{"how many", "number count"}, {"how much", "number"}, {"total", "sum"}, {"mean", "average"},
+	{"without", "not"}, {"except", "not"}, {"never", "not"}, {"no", "not"}, {"don't", "not"}, {"didn't", "not"},
+	{"doesn't", "not"}, {"both", "both in"}, {"different", "distinct"}, {"every", "each"},
+	{"most", "highest number"}, {"least", "lowest number"}, {"fewest", "lowest number"},
+	{"largest", "highest"}, {"biggest", "highest"}, {"longest", "highest"}, {"maximum", "highest"}, {"latest", "highest"},
+	{"smallest", "lowest"}, {"shortest", "lowest"}, {"minimum", "lowest"}, {"earliest", "lowest"},
+	{"oldest", "highest age"}, {"youngest", "lowest age"}, {"older", "age greater"}, {"younger", "age less"},
+	{"more than", "greater"}, {"alphabetical", "sorted"},
+}
+
+// wordsOf lists the words of a query, then those that descriptions use for what it asks.
+func wordsOf(query string) []string {
+	words := english.Terms(query)
+	phrase := " " + strings.Join(words, " ") + " "
+	for _, a := range asked {
+		if strings.Contains(phrase, " "+strings.Join(english.Terms(a.words), " ")+" ") {
+			words = append(words, english.Terms(a.means)...)
+		}
+	}
+	return words
+}
