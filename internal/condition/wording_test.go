@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,28 +92,88 @@ func TestWordings(t *testing.T) {
 var remedies = regexp.MustCompile(`(?i)\b(try|tried|retry|retrying|again|later|another|instead|use|call|wait|repeat|renew|` +
 	`temporar\w*|permanent\w*|will|help|accepts?|accepted|expected|one of|before|no longer)\b`)
 
-// TestTerseErrors: terse errors name no remedy, and failures that pass read as those that do not.
-func TestTerseErrors(t *testing.T) {
-	refused := regexp.MustCompile(`refuse (\w+: [^\[]*?) \[true|arguments map\[\] ?(\w+: [^\[]*?) \[true`)
-	errorsOf := func(kind, wording string) []string {
-		var list []string
-		for _, said := range worded(t, kind, fault.VariantFault, wording, task.SplitTest) {
-			for _, text := range said {
-				for _, m := range refused.FindAllStringSubmatch(text, -1) {
-					list = append(list, m[1]+m[2])
+// Kinds of failures that pass, and of those that do not. call.session asks for a call of another tool.
+var (
+	passingKinds = []string{"exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected",
+		"call.rate-limit", "call.session"}
+	lastingKinds = []string{"exec.unavailable", "exec.first-tried", "exec.all-unavailable"}
+)
+
+var refused = regexp.MustCompile(`refuse (\w+: [^\[]*?) \[true|arguments map\[\] ?(\w+: [^\[]*?) \[true`)
+
+// refusals lists the errors, code and message, with which a kind refuses calls of tasks of a split.
+func refusals(t *testing.T, kind, wording, split string) []string {
+	t.Helper()
+	var list []string
+	for _, said := range worded(t, kind, fault.VariantFault, wording, split) {
+		for _, text := range said {
+			for _, m := range refused.FindAllStringSubmatch(text, -1) {
+				list = append(list, m[1]+m[2])
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// mostToldApart is the balanced accuracy with which words may tell failures that pass from those that do not.
+const mostToldApart = 0.60
+
+// TestWordsTellNoFailuresApart trains a classifier of words on the terse errors of the splits for training, and has it
+// tell the failures of the test split that pass from those that do not. Plain errors are told apart: the classifier works.
+func TestWordsTellNoFailuresApart(t *testing.T) {
+	told := func(wording string) float64 {
+		counts, totals := [2]map[string]float64{{}, {}}, [2]float64{}
+		each := func(split string, do func(text string, lasting int)) {
+			for lasting, kinds := range [][]string{passingKinds, lastingKinds} {
+				for _, kind := range kinds {
+					for _, text := range refusals(t, kind, wording, split) {
+						do(text, lasting)
+					}
 				}
 			}
 		}
-		slices.Sort(list)
-		return slices.Compact(list)
+		words := regexp.MustCompile(`[a-z0-9_]+`)
+		each(task.SplitValidation, func(text string, lasting int) {
+			for _, w := range words.FindAllString(strings.ToLower(text), -1) {
+				counts[lasting][w]++
+				totals[lasting]++
+			}
+		})
+		right, all := [2]float64{}, [2]float64{}
+		each(task.SplitTest, func(text string, lasting int) {
+			score := 0.0 // above 0 for failures that last
+			for _, w := range words.FindAllString(strings.ToLower(text), -1) {
+				score += math.Log((counts[1][w]+1)/(totals[1]+1)) - math.Log((counts[0][w]+1)/(totals[0]+1))
+			}
+			all[lasting]++
+			if (score > 0) == (lasting == 1) {
+				right[lasting]++
+			}
+		})
+		return (right[0]/all[0] + right[1]/all[1]) / 2
 	}
+	t.Logf("told apart: terse %.3f, plain %.3f", told(fault.WordingTerse), told(fault.WordingPlain))
+	if share := told(fault.WordingTerse); share > mostToldApart {
+		t.Errorf("words tell %.0f %% of terse failures apart, want at most %.0f %%", 100*share, 100*mostToldApart)
+	}
+	if share := told(fault.WordingPlain); share < 0.75 {
+		t.Errorf("words tell only %.0f %% of plain failures apart", 100*share)
+	}
+}
+
+// TestTerseErrors: terse errors name no remedy, and failures that pass read as those that do not.
+func TestTerseErrors(t *testing.T) {
+	errorsOf := func(kind, wording string) []string { return refusals(t, kind, wording, task.SplitTest) }
 	passing := errorsOf("exec.timeout", fault.WordingTerse)
-	for _, kind := range []string{"exec.connection", "exec.server-error", "exec.io", "call.rejected", "exec.unavailable",
-		"exec.first-tried", "exec.all-unavailable"} {
+	for _, kind := range slices.Concat(passingKinds, lastingKinds) {
+		if kind == "call.session" {
+			continue
+		}
 		if got := errorsOf(kind, fault.WordingTerse); !slices.Equal(got, passing) || len(got) != fault.Wordings {
 			t.Errorf("%s says %q, exec.timeout %q", kind, got, passing)
 		}
-		if plain := errorsOf(kind, fault.WordingPlain); len(plain) != fault.Wordings {
+		if plain := errorsOf(kind, fault.WordingPlain); len(plain) < fault.Wordings {
 			t.Errorf("%s says in plain wording %q", kind, plain)
 		}
 	}

@@ -42,16 +42,6 @@ var quotaMessages = fault.Phrases{
 	"You have exceeded the rate limit of this tool. Please wait {wait} and repeat the call.",
 }
 
-// terseQuota say it without the wait.
-var terseQuota = fault.Phrases{
-	"429 Too Many Requests",
-	"Rate limit exceeded.",
-	"Quota exceeded.",
-	"Too many requests.",
-	"Request limit reached.",
-	"Throttled.",
-}
-
 // quotaNotes are those of the look-alike.
 var quotaNotes = fault.Phrases{
 	"Quota of this tool: 1 of 2 calls left in this window.",
@@ -93,9 +83,9 @@ func (f *rateLimit) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 	if left <= 0 {
 		return nil, &fault.Decision{}
 	}
-	message := f.Say(quotaMessages, terseQuota, "{wait}", units(left, "turn"))
-	return &task.ToolError{Code: fault.CodeRateLimit, Message: message},
-		fault.Applied(fault.Int("wait", left))
+	failure := f.Fails(fault.CodeRateLimit, quotaMessages)
+	failure.Message = strings.ReplaceAll(failure.Message, "{wait}", units(left, "turn"))
+	return failure, fault.Applied(fault.Int("wait", left))
 }
 
 // QuotaSpent is the message of a refusal that asks to wait for some units.
@@ -111,8 +101,8 @@ func units(n int, unit string) string {
 }
 
 func (f *rateLimit) Hint(*fault.Adviser) (string, error) {
-	return fault.Code(f.Tool) + " may refuse calls with the error " + fault.Code(fault.CodeRateLimit) + ", because " +
-		"its quota is spent. The quota comes back after the number of turns that the error gives. Until then make other " +
+	return fault.Code(f.Tool) + " may refuse calls with the error " + fault.Code(f.Reports(fault.CodeRateLimit)) + ", because " +
+		"its quota is spent. The quota comes back after a few turns, whose number the error may give. Until then make other " +
 		"calls that the request needs, or let turns go by; then make the same call again, and check that records come. " +
 		"Turn to another tool only where waiting would use up your turns. A note on the calls that are left beside an " +
 		"answer asks for nothing: nothing is wrong.", nil
