@@ -43,9 +43,9 @@ func seaTask() fault.PlaceInput {
 		return t
 	}
 	ships := []task.Column{
-		{Name: "name", Type: task.TypeText}, {Name: "length", Type: task.TypeNumber}, {Name: "crew", Type: task.TypeInteger},
+		{Name: "name", Type: task.TypeText}, {Name: "length_m", Type: task.TypeNumber}, {Name: "crew_cost", Type: task.TypeInteger},
 	}
-	ids := []task.Column{{Name: "id", Type: task.TypeInteger}}
+	ids := []task.Column{{Name: "fee", Type: task.TypeInteger}}
 	value := func(name, kind string) task.Binding {
 		return task.Binding{Argument: name, Kind: task.BindValue, Type: kind, Role: task.RoleEqual}
 	}
