@@ -26,7 +26,9 @@ var unitTactic = &tactic{
 }
 
 // scales are words for parts of one: that many make one.
-var scales = map[string]int64{"tenths": 10, "hundredths": 100, "thousandths": 1000, "millionths": 1_000_000, "cents": 100}
+var scales = map[string]int64{
+	"tenths": 10, "hundredths": 100, "thousandths": 1000, "millionths": 1_000_000, "cents": 100,
+}
 
 // parts are smaller units: how many of them make the unit that a field is documented in, by the word in its name.
 var parts = map[string]map[string]int64{

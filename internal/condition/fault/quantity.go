@@ -35,7 +35,8 @@ var units = []Unit{
 	{"kg", "kilograms", "", []Part{{"grams", 1000}}}, {"g", "grams", "", []Part{{"milligrams", 1000}}},
 	{"lb", "pounds", "", nil},
 	{"km", "kilometers", "", []Part{{"meters", 1000}}}, {"mi", "miles", "", nil},
-	{"m", "meters", "", []Part{centimeters, {"millimeters", 1000}}}, {"cm", "centimeters", "", []Part{{"millimeters", 10}}},
+	{"m", "meters", "", []Part{centimeters, {"millimeters", 1000}}},
+	{"cm", "centimeters", "", []Part{{"millimeters", 10}}},
 	{"mm", "millimeters", "", []Part{{"micrometers", 1000}}},
 	{"ft", "feet", "", []Part{{"inches", 12}}}, {"in", "inches", "", nil},
 	{"h", "hours", "", []Part{{"minutes", 60}}}, {"min", "minutes", "", []Part{seconds}},
@@ -79,22 +80,24 @@ var shortUnits = map[string]struct {
 }
 
 // moneyWords are words of names of amounts of money, in the singular.
-var moneyWords = strings.Fields("price cost salary budget revenue fee income sale sales earning earnings money payment " +
-	"balance wage tax profit expense spending gdp gnp charge deposit debt loan fare rent due dues")
+var moneyWords = strings.Fields("price cost salary budget revenue fee income sale sales earning earnings money " +
+	"payment balance wage tax profit expense spending gdp gnp charge deposit debt loan fare rent due dues")
 
-// ranges are quantities without a unit in their names, by a word of these: the unit fits if every number is in the range.
+// ranges are quantities without a unit in their names, by a word of these: the unit fits if every number is in the
+// range.
 var ranges = []struct {
 	words    string
 	unit     string
 	from, to float64
 }{
-	{"weight", "kg", 1, 400}, {"height", "cm", 100, 260}, {"height", "m", 300, 9000}, {"altitude elevation", "m", -500, 9000},
+	{"weight", "kg", 1, 400}, {"height", "cm", 100, 260}, {"height", "m", 300, 9000},
+	{"altitude elevation", "m", -500, 9000},
 	{"distance mileage", "km", 1, 1e6}, {"temperature", "°C", -60, 50}, {"runtime", "min", 1, 600},
 }
 
 // unitless are words of names whose numbers have no unit, whatever their other words are.
-var unitless = strings.Fields("id count number num no rank code index year date share ratio level category type million " +
-	"billion thousand per")
+var unitless = strings.Fields("id count number num no rank code index year date share ratio level category type " +
+	"million billion thousand per")
 
 // QuantityOf reads a unit from the name of a column and its numbers, which are nil if they are not known. A name that
 // suggests no unit, or several, has none.
@@ -172,8 +175,8 @@ func within(values []task.Value, from, to float64) bool {
 }
 
 // fixed are words of names of numbers that do not change with time: another source cannot have an older one.
-var fixed = strings.Fields("id code number no num year date zip phone rank index key isbn latitude longitude lat long " +
-	"birth born founded opened built order position")
+var fixed = strings.Fields("id code number no num year date zip phone rank index key isbn latitude longitude lat " +
+	"long birth born founded opened built order position")
 
 // MayDiffer reports whether sources may have different numbers under a name: amounts, and not what identifies a record
 // or says when it began.

@@ -26,7 +26,9 @@ var ResultReshaped = &fault.Kind{
 var (
 	envelopeNames = fault.Phrases{"data", "response", "payload", "body", "output", "content"}
 	listNames     = fault.Phrases{"items", "results", "rows", "entries", "list", "elements"}
-	columnsNames  = fault.Phrases{"columns", "column_values", "by_column", "columns_by_name", "column_data", "column_lists"}
+	columnsNames  = fault.Phrases{
+		"columns", "column_values", "by_column", "columns_by_name", "column_data", "column_lists",
+	}
 	versionNames  = fault.Phrases{
 		"format_version", "schema_version", "response_version", "api_version", "payload_version", "version",
 	}

@@ -60,11 +60,12 @@ func (f *resultRetyped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payl
 // written writes a number as text, in the form of the wording: as it is, with decimals, or with an exponent.
 func (f *resultRetyped) written(v task.Value) string {
 	plain := string(task.AppendValue(nil, v))
-	x, isReal := v.(float64)
+	x, _ := v.(float64)
 	if n, whole := v.(int64); whole {
-		if x, isReal = float64(n), n > -fault.MaxExact && n < fault.MaxExact; !isReal {
+		if n < -fault.MaxExact || n > fault.MaxExact {
 			return plain
 		}
+		x = float64(n)
 	}
 	decimals := func(least int) string {
 		text := strconv.FormatFloat(x, 'f', -1, 64)
@@ -72,7 +73,8 @@ func (f *resultRetyped) written(v task.Value) string {
 		return strconv.FormatFloat(x, 'f', max(least, len(fraction)), 64)
 	}
 	return f.Word(fault.Phrases{
-		plain, decimals(2), strconv.FormatFloat(x, 'e', -1, 64), decimals(4), strconv.FormatFloat(x, 'E', -1, 64), decimals(3),
+		plain, decimals(2), strconv.FormatFloat(x, 'e', -1, 64),
+		decimals(4), strconv.FormatFloat(x, 'E', -1, 64), decimals(3),
 	})
 }
 

@@ -137,7 +137,7 @@ const maxFactor = 1000
 
 // InBounds reports whether the column and the factor can be used.
 func (f *unit) InBounds() bool {
-	return f.ColumnTarget.InBounds() && f.Factor > 1 && f.Factor <= maxFactor && (f.Part != "" || unitWords[f.Factor] != "")
+	return f.ColumnTarget.InBounds() && f.Factor > 1 && f.Factor <= maxFactor && f.part() != ""
 }
 
 func (f *unit) Double() []fault.Step {
