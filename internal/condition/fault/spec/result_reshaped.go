@@ -29,7 +29,7 @@ var (
 	columnsNames  = fault.Phrases{
 		"columns", "column_values", "by_column", "columns_by_name", "column_data", "column_lists",
 	}
-	versionNames  = fault.Phrases{
+	versionNames = fault.Phrases{
 		"format_version", "schema_version", "response_version", "api_version", "payload_version", "version",
 	}
 )
