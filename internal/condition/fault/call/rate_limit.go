@@ -103,7 +103,7 @@ func units(n int, unit string) string {
 func (f *rateLimit) Hint(*fault.Adviser) (string, error) {
 	return fault.Code(f.Tool) + " may refuse calls with the error " + fault.Code(f.Reports(fault.CodeRateLimit)) +
 		", because its quota is spent. The quota comes back after a few turns, whose number the error may give. Until " +
-		"then make other calls that the request needs, or let turns go by; then make the same call again, and check that records come. " +
-		"Turn to another tool only where waiting would use up your turns. A note on the calls that are left beside an " +
-		"answer asks for nothing: nothing is wrong.", nil
+		"then make other calls that the request needs, or let turns go by; then make the same call again, and check that " +
+		"records come. Turn to another tool only where waiting would use up your turns. A note on the calls that are left " +
+		"beside an answer asks for nothing: nothing is wrong.", nil
 }
