@@ -27,9 +27,9 @@ type phraseCheck struct{}
 
 // openPhrases are phrases that leave open which thing is meant.
 var openPhrases = []string{
-	"a certain", "a particular", "a specific", "one particular", "the given", "the chosen", "the usual", "the very same",
-	"I told you about", "I have in mind", "on my list", "from my notes", "we discussed", "you know", "in question",
-	"from last time", "one of our", "one of those",
+	"a certain", "a particular", "a specific", "one particular", "the given", "the chosen", "one of our",
+	"one of those", "I told you about", "I have in mind", "I mentioned", "I gave you", "on my list", "from my notes",
+	"from last time", "from my last question", "we discussed", "we talked about", "we agreed on", "in question",
 }
 
 func newPhraseCheck(Input) script { return phraseCheck{} }

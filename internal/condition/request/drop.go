@@ -56,7 +56,7 @@ func (v *Value) draft() (*Dropped, *draft, string) {
 	}
 	t := v.task
 	named := v.naming()
-	made := &draft{texts: t.texts(), noun: named.Noun}
+	made := &draft{texts: t.texts(), noun: named.Noun, kind: named.Kind}
 	d := &Dropped{}
 	for i := range t.Messages {
 		var edits []grammar.Edit

@@ -16,6 +16,7 @@ import (
 type draft struct {
 	texts []string // of the messages
 	noun  string   // names the value in a sentence of its own, where the marked noun does not
+	kind  string   // of the value, as [grammar.Naming] has it
 	value string   // as the request said it, in its grammar.Quotes
 	turn  bool     // the value is all that a turn says
 }
@@ -24,6 +25,7 @@ type draft struct {
 type opening struct {
 	before, after string
 	noun          string
+	kind          string
 	task          *Task
 }
 
@@ -53,70 +55,142 @@ func (o *opening) listed() bool {
 // ours are nouns for things that a person may have.
 var ours = english.Set("region", "country", "city", "town", "state", "county", "district", "department", "company",
 	"team", "club", "school", "college", "university", "airport", "shop", "store", "project", "course", "group",
-	"league", "airline", "branch", "museum", "garden", "ship", "station", "hotel", "customer", "student", "player",
-	"driver", "supplier", "publisher", "product", "album", "set", "category", "genre", "office", "building", "account",
-	"contract", "property", "branch", "stadium", "festival", "library", "restaurant", "race", "event", "location")
+	"league", "airline", "branch", "museum", "garden", "ship", "station", "hotel", "customer", "student",
+	"supplier", "publisher", "office", "building", "account", "contract", "property", "stadium", "library", "restaurant")
+
+// places are nouns for where something can be.
+var places = english.Set("region", "country", "city", "town", "state", "county", "district", "continent", "airport",
+	"school", "museum", "garden", "house", "station", "hotel", "stadium", "library", "restaurant", "port", "building")
+
+// Classes of nouns: a thing can be pointed at, a time and an amount have wordings of their own.
+type class int
+
+const (
+	ofThing class = 1 << iota
+	ofTime
+	ofAmount
+	ofAny = ofThing | ofTime | ofAmount
+)
+
+func (o *opening) class() class {
+	switch {
+	case o.counts() || o.kind == grammar.KindNumber || o.kind == grammar.KindLimit:
+		return ofAmount
+	case o.kind == grammar.KindYear || o.kind == grammar.KindDate:
+		return ofTime
+	}
+	return ofThing
+}
 
 // openForm is a wording of a noun that does not say which one is meant. The grammar decides where it fits.
 type openForm struct {
-	form  string // %s is the noun, %p its plural
-	close bool   // a name can follow at once: the given year 1999
-	fits  func(o *opening) bool
+	form   string // %s is the noun, %p its plural
+	weight int
+	of     class
+	close  bool // a value can follow at once: that year 1999
+	fits   func(o *opening) bool
 }
 
 func (o *opening) anywhere() bool { return true }
-func (o *opening) pointed() bool  { return o.noun != grammar.NounOne }
-func (o *opening) named() bool    { return o.pointed() && !o.counts() }
+func (o *opening) named() bool    { return o.noun != grammar.NounOne && !o.counts() }
+func (o *opening) pointed() bool  { return o.kind != grammar.KindLimit }
 func (o *opening) belongs() bool  { return o.named() && ours[grammar.LastWord(o.noun)] }
-func (o *opening) isBare() bool {
-	return o.named() && !bareless[grammar.LastWord(o.noun)] && !strings.HasSuffix(o.before, " of ")
-}
-
-// bareless nouns need more than an article to mean a certain one.
-var bareless = english.Set("number", "value", "text", "word", "amount", "type", "kind", "name", "age", "sex", "gender")
 
 // openForms are the wordings without a relative clause.
 var openForms = []openForm{
-	{"a certain %s", true, (*opening).pointed},
-	{"a particular %s", false, (*opening).anywhere},
-	{"a specific %s", false, (*opening).pointed},
-	{"one particular %s", true, (*opening).named},
-	{"the given %s", true, (*opening).pointed},
-	{"the chosen %s", true, (*opening).pointed},
-	{"the usual %s", true, (*opening).anywhere},
-	{"the very same %s", true, (*opening).named},
-	{"that %s", false, (*opening).pointed},
-	{"this %s", false, (*opening).pointed},
-	{"the %s", false, (*opening).isBare},
-	{"our %s", true, (*opening).belongs},
-	{"my %s", true, (*opening).belongs},
-	{"one of our %p", false, (*opening).belongs},
-	{"one of those %p", false, (*opening).belongs},
+	{"a certain %s", 2, ofAny, false, (*opening).anywhere},
+	{"a particular %s", 2, ofAny, false, (*opening).anywhere},
+	{"a specific %s", 1, ofAny, false, (*opening).anywhere},
+	{"one particular %s", 1, ofThing | ofTime, false, (*opening).named},
+	{"the given %s", 1, ofAny, true, (*opening).anywhere},
+	{"the chosen %s", 1, ofAny, true, (*opening).anywhere},
+	{"that %s", 4, ofAny, true, (*opening).pointed},
+	{"this %s", 3, ofThing, true, (*opening).anywhere},
+	{"our %s", 3, ofThing, true, (*opening).belongs},
+	{"my %s", 2, ofThing, true, (*opening).belongs},
+	{"one of our %p", 1, ofThing, false, (*opening).belongs},
+	{"one of those %p", 1, ofThing, false, (*opening).belongs},
 }
 
-// Tails of a wording. %o is an origin, which says where the value could be looked up, without saying what it is.
-var (
-	tails   = []string{" %o", " %o", " %o", " %o", ", the one %o"}
-	origins = []string{
-		"I told you about", "I have in mind", "on my list", "from my notes", "we discussed", "you know", "in question",
-		"from last time",
+// bareless nouns need more than an article to mean a certain one.
+var bareless = english.Set("number", "value", "text", "word", "amount", "type", "kind", "name", "age", "sex", "gender",
+	"title", "race", "color", "colour", "status", "class", "level", "code", "id", "letter", "phrase", "string",
+	"substring", "citizenship", "nationality", "category", "description", "form", "model", "role", "job", "position",
+	"unit", "cause", "result", "rating", "rank", "grade", "mode", "method", "party", "size", "shape", "payment", "hand",
+	"one", "characters", "letters", "prefix", "suffix", "abbreviation", "material", "alignment", "attribute", "condition", "purpose", "reason")
+
+// attaching words would say which one an article means: the country with the largest area.
+var attaching = english.Set("with", "of", "in", "that", "which", "who", "whose", "where", "at", "on", "from", "for", "by",
+	"named", "called", "when", "as", "under", "over", "after", "before", "without", "having", "also", "it", "they")
+
+// isBare reports whether an article is all that the noun needs: nothing else in the sentence is called so, or could
+// say which one is meant.
+func (o *opening) isBare() bool {
+	head := strings.ToLower(grammar.LastWord(o.noun))
+	if !o.named() || o.class() != ofThing || bareless[head] || o.listed() {
+		return false
 	}
-)
+	if after := english.Words(o.after); len(after) > 0 && !o.ends() && attaching[after[0].Folded] {
+		return false
+	}
+	return !slices.ContainsFunc(english.Words(o.before+o.after), func(w english.Word) bool {
+		return related(w.Folded, head)
+	})
+}
+
+// there returns the text before a phrase that says where something is: which languages are spoken [in Aruba].
+func (o *opening) there() (before, preposition string, ok bool) {
+	if !o.named() || !o.ends() || o.class() != ofThing || !places[strings.ToLower(grammar.LastWord(o.noun))] ||
+		strings.Contains(strings.ToLower(o.before), "there") || strings.ContainsAny(o.after, string(grammar.MarkAgain)) {
+		return "", "", false
+	}
+	for _, preposition := range []string{"in", "at"} {
+		if before, ok := strings.CutSuffix(o.before, " "+preposition+" "); ok && before != "" {
+			return before + " ", preposition, true
+		}
+	}
+	return "", "", false
+}
+
+// origins say where a value could be looked up, without saying what it is.
+var origins = []struct {
+	form string
+	of   class
+}{
+	{"I have in mind", ofAny}, {"from my notes", ofAny}, {"I mentioned", ofAny}, {"from last time", ofAny},
+	{"I told you about", ofThing | ofTime}, {"we discussed", ofThing | ofTime}, {"in question", ofThing | ofTime},
+	{"on my list", ofThing}, {"we talked about", ofThing}, {"from my last question", ofThing},
+	{"we agreed on", ofAmount | ofTime}, {"I gave you", ofAmount},
+}
 
 // phrase is a wording of a noun: with the value, it reads the same and has one value more.
 type phrase struct {
-	head, tail string
-	close      bool // see openForm
+	head, tail  string
+	preposition string // before the value, with no comma: there in Malta
+	close       bool   // a value that reads as a name follows the head at once: the country Malta on my list
+	owns        bool   // every value does: the country Malta's ports
 }
 
 func (p *phrase) without() string { return p.head + p.tail }
 
-// with adds a value: right after the noun where both read as one name, otherwise set off.
+// mostClose is the number of words of the longest value that follows a noun without reading as a name.
+const mostClose = 3
+
+// follows reports whether a value comes right after the head, where both read as one name.
+func (p *phrase) follows(value string) bool {
+	repeats := strings.HasSuffix(english.Fold(value), grammar.LastWord(english.Fold(p.head)))
+	return p.owns || p.close && (namelike(value) || len(strings.Fields(value)) <= mostClose) && !repeats
+}
+
+// with adds a value: right after the head, or set off at the end.
 func (p *phrase) with(value string, ends bool) string {
-	if p.close && namelike(value) && !strings.HasSuffix(english.Fold(value), grammar.LastWord(english.Fold(p.head))) {
+	if p.follows(value) {
 		return p.head + " " + value + p.tail
 	}
-	said := p.head + p.tail + ", " + value
+	if p.preposition != "" {
+		return p.without() + " " + p.preposition + " " + value
+	}
+	said := p.without() + ", " + value
 	if !ends {
 		said += ","
 	}
@@ -132,23 +206,28 @@ func namelike(value string) bool {
 
 // carrier is a sentence of its own that names the value.
 type carrier struct {
-	form  string // %n is the phrase
+	form  string // %a is the noun with its article, %t the noun and where it could be looked up
 	first bool   // it precedes the request
 	alone bool   // it makes sense where the request does not mention the noun
+	of    class
 }
 
 var carriers = []carrier{
-	{"It is %n.", false, false},
-	{"Please take %n.", false, false},
-	{"I mean %n.", false, true},
-	{"This is about %n.", true, true},
-	{"My question is about %n.", true, true},
-	{"I am looking at %n.", true, true},
+	{"I mean %t", false, false, ofAny},
+	{"It is %t", false, false, ofAny},
+	{"This is about %t", true, true, ofThing | ofTime},
+	{"I have a question about %t", true, true, ofThing},
+	{"I am looking at %t", true, true, ofThing | ofTime},
+	{"This is about %a", true, true, ofThing},
+	{"I have a question about %a", true, true, ofThing},
 }
 
-// adverbs may begin a carrier. What is said with one comma without a value can be said with none before a value that
+// Adverbs may begin a carrier. What is said with one comma without a value can be said with none before a value that
 // needs one.
-var adverbs = []string{"As I said", "Again", "For now", "This time"}
+var (
+	adverbsFirst = []string{"Today", "Now", "This time"}
+	adverbsAfter = []string{"As I said", "To be clear", "Again"}
+)
 
 // clausePrepositions begin phrases that a sentence can do without.
 var clausePrepositions = english.Set("from", "in", "of", "for", "at", "on", "by", "with")
@@ -176,84 +255,131 @@ type pair struct {
 	without, with string
 }
 
+// Shares of the wordings, in percent of the requests in which they fit. Most requests that people write have no other
+// mark of what they leave open than an article, so that is the most frequent wording.
+const (
+	shareThere   = 35
+	shareBare    = 60
+	shareLeftOut = 25
+	shareInPlace = 45
+	shareTailed  = 35
+	shareClose   = 65 // after a noun with an origin
+	shareAdverb  = 25 // before a sentence whose value follows its noun
+	shareComma   = 90 // before one whose value is set off
+)
+
 // word chooses a wording for a draft. It depends on the draft alone, which is the same for every value that the request
 // could have had. Where the grammar allows, the value has a sentence of its own.
-func word(t *Task, d *draft, s string) (pair, bool) {
+func word(t *Task, d *draft, s, was string) (pair, bool) {
 	o, found := openingOf(t, s)
 	if !found {
 		return pair{}, false
 	}
+	o.kind = d.kind
 	draw := task.Draw(t.Seed, "open wording", t.scope(), s)
-	rest := o.withoutPhrase()
+	before, preposition, isThere := o.there()
+	rest, owns := o.withoutPhrase(), grammar.Possessive(o.after)
+	percent := func() int { return draw.IntN(100) }
 	switch {
 	case d.turn:
 		return o.inPlace(d, s, draw), true
-	case rest != "" && draw.IntN(3) == 0:
+	case isThere && percent() < shareThere:
+		p := phrase{head: "there", preposition: preposition}
+		return pair{p, before + p.head + o.after, before + p.with(d.value, true) + o.after}, true
+	case o.isBare() && percent() < shareBare:
+		p := o.say(s, phrase{head: "the " + o.noun, close: true, owns: owns}, d.value)
+		if p.with == was && !owns { // as the request said it: the country Malta
+			p = o.say(s, phrase{head: "the " + o.noun}, d.value)
+		}
+		return p, true
+	case rest != "" && o.class() == ofThing && percent() < shareLeftOut:
 		return o.carry(d, rest+o.after, "", draw), true
-	case o.noun == grammar.NounFew || o.counts() || grammar.Possessive(o.after) || o.listed() || draw.IntN(2) == 0:
+	case o.noun == grammar.NounFew || o.counts() || owns || o.listed() || percent() >= shareInPlace:
 		return o.carry(d, s, o.noun, draw), true
 	}
 	return o.inPlace(d, s, draw), true
 }
 
-// choose draws one of the wordings that fit; close leaves those that a name can follow at once.
-func (o *opening) choose(close bool, draw *rand.Rand) phrase {
+// choose draws one of the wordings that fit.
+func (o *opening) choose(draw *rand.Rand) phrase {
 	var fitting []openForm
 	for _, f := range openForms {
-		if f.fits(o) && (f.close || !close) {
-			fitting = append(fitting, f)
+		if f.of&o.class() != 0 && f.fits(o) {
+			fitting = append(fitting, slices.Repeat([]openForm{f}, f.weight)...)
 		}
 	}
 	f := fitting[draw.IntN(len(fitting))]
 	many := strings.Join(english.Plural(strings.Fields(o.noun)), " ")
-	return phrase{strings.NewReplacer("%s", o.noun, "%p", many).Replace(f.form), "", f.close}
+	return phrase{head: strings.NewReplacer("%s", o.noun, "%p", many).Replace(f.form), close: f.close}
 }
 
-// tailed draws a wording of a noun that says where its value could be looked up.
-func tailed(noun string, tails []string, draw *rand.Rand) phrase {
-	origin := origins[draw.IntN(len(origins))]
-	return phrase{"the " + noun, strings.Replace(tails[draw.IntN(len(tails))], "%o", origin, 1), noun != grammar.NounOne}
-}
-
-// inPlace words the noun without moving it.
-func (o *opening) inPlace(d *draft, s string, draw *rand.Rand) pair {
-	p := o.choose(draw.IntN(4) > 0, draw)
-	if o.ends() && draw.IntN(2) == 0 {
-		p = tailed(o.noun, tails, draw)
+// origin draws one that fits a class of nouns.
+func origin(of class, draw *rand.Rand) string {
+	var fitting []string
+	for _, o := range origins {
+		if o.of&of != 0 {
+			fitting = append(fitting, o.form)
+		}
 	}
-	say := func(phrase string) string { return grammar.Worded(s, func(string) string { return phrase }, "that ") }
-	return pair{p, say(p.without()), say(p.with(d.value, o.ends()))}
+	return fitting[draw.IntN(len(fitting))]
+}
+
+// say words the noun without moving it.
+func (o *opening) say(s string, p phrase, value string) pair {
+	with := func(phrase string) string { return grammar.Worded(s, func(string) string { return phrase }, "that ") }
+	return pair{p, with(p.without()), with(p.with(value, o.ends()))}
+}
+
+// tailed says where the value of a noun could be looked up.
+func (o *opening) tailed(noun string, draw *rand.Rand) phrase {
+	form := []string{" %o", " %o", ", the one %o"}[draw.IntN(3)]
+	tail := strings.Replace(form, "%o", origin(o.class(), draw), 1)
+	near := draw.IntN(100) < shareClose && noun != grammar.NounOne
+	return phrase{head: "the " + noun, tail: tail, close: near || strings.HasPrefix(tail, ",")}
+}
+
+// inPlace says where the value could be looked up, if more can be said after the noun, or words the noun alone.
+func (o *opening) inPlace(d *draft, s string, draw *rand.Rand) pair {
+	switch {
+	case o.noun == grammar.NounOne && o.ends():
+		return o.say(s, phrase{head: "the one " + origin(o.class(), draw)}, d.value)
+	case o.ends() && draw.IntN(100) < shareTailed:
+		return o.say(s, o.tailed(o.noun, draw), d.value)
+	}
+	return o.say(s, o.choose(draw), d.value)
 }
 
 // carry names the value in a sentence of its own; noun is what the request calls it, "" where it does not.
 func (o *opening) carry(d *draft, s, noun string, draw *rand.Rand) pair {
 	var fitting []carrier
 	for _, c := range carriers {
-		if (noun != "" || c.alone) && (!c.first || noun != grammar.NounFew && noun != grammar.NounOne) {
+		if c.of&o.class() != 0 && (noun != "" || c.alone) && (!c.first || noun != grammar.NounOne && noun != grammar.NounFew) {
 			fitting = append(fitting, c)
 		}
 	}
 	c := fitting[draw.IntN(len(fitting))]
 	name := noun
-	switch noun {
-	case "":
+	if noun == "" || noun == grammar.NounOne || noun == grammar.NounFew {
 		name = d.noun
-	case grammar.NounOne:
-		name = d.noun
-		fallthrough
-	default:
-		phrase := o.choose(false, draw).head
-		if c.first {
-			phrase = []string{"that ", "this "}[draw.IntN(2)] + noun
-		}
-		if noun == grammar.NounFew {
-			phrase, name = noun, d.noun
-		}
-		s = grammar.Worded(s, func(string) string { return phrase }, "that ")
 	}
-	p := tailed(name, tails, draw)
+	if noun != "" {
+		said := noun
+		if noun != grammar.NounFew {
+			said = o.mention(c.first, draw)
+		}
+		s = grammar.Worded(s, func(string) string { return said }, "that ")
+	}
+	adverbs := adverbsAfter
+	if c.first {
+		adverbs = adverbsFirst
+	}
+	p := c.phrase(name, o.tailed(name, draw))
+	share := shareAdverb
+	if !p.close {
+		share = shareComma
+	}
 	adverb := ""
-	if draw.IntN(2) == 0 && !strings.HasPrefix(c.form, "Please") {
+	if draw.IntN(100) < share {
 		adverb = adverbs[draw.IntN(len(adverbs))]
 	}
 	with := p.with(d.value, true)
@@ -261,26 +387,51 @@ func (o *opening) carry(d *draft, s, noun string, draw *rand.Rand) pair {
 	return pair{p, c.beside(s, adverb, p.without(), true), c.beside(s, adverb, with, comma)}
 }
 
+// phrase is the sentence, up to its stop.
+func (c *carrier) phrase(name string, t phrase) phrase {
+	if before, ok := strings.CutSuffix(c.form, "%t"); ok {
+		t.head = before + t.head
+		return t
+	}
+	return phrase{head: strings.Replace(c.form, "%a", english.Article(name)+" "+name, 1)}
+}
+
+// mention words the noun in a request with a sentence of its own for the value.
+func (o *opening) mention(after bool, draw *rand.Rand) string {
+	switch {
+	case o.noun == grammar.NounOne:
+		return "a particular one"
+	case after && o.isBare() && draw.IntN(2) == 0:
+		return "the " + o.noun
+	case after && o.class() == ofThing && draw.IntN(2) == 0:
+		return "this " + o.noun
+	case after:
+		return "that " + o.noun
+	case o.isBare() && draw.IntN(2) == 0:
+		return "the " + o.noun
+	}
+	return o.choose(draw).head
+}
+
 // beside writes the sentence before or after a request.
-func (c *carrier) beside(s, adverb, phrase string, comma bool) string {
-	sentence := strings.Replace(c.form, "%n", phrase, 1)
+func (c *carrier) beside(s, adverb, said string, comma bool) string {
 	if adverb != "" {
 		if comma {
 			adverb += ","
 		}
-		if sentence[:2] != "I " {
-			sentence = lowered(sentence)
+		if said[:2] != "I " {
+			said = lowered(said)
 		}
-		sentence = adverb + " " + sentence
+		said = adverb + " " + said
 	}
 	if c.first {
-		return sentence + " " + s
+		return said + ". " + s
 	}
 	s = strings.TrimRight(s, " \n")
 	if last, _ := grammar.LastRune(s); !strings.ContainsRune(".?!:\"'”)", last) {
 		s += "."
 	}
-	return s + " " + sentence
+	return s + " " + said + "."
 }
 
 // finish words a draft and writes it into a dropped request, with the complete request beside it. Both have the same
@@ -293,7 +444,7 @@ func (v *Value) finish(d *Dropped, made *draft) string {
 	}
 	texts, whole := slices.Clone(made.texts), slices.Clone(made.texts)
 	for i, s := range made.texts[:last] {
-		if p, found := word(v.task, made, s); found && d.Phrase == "" {
+		if p, found := word(v.task, made, s, v.task.Messages[i].Content); found && d.Phrase == "" {
 			d.phrase, d.Phrase, texts[i], whole[i] = p.phrase, p.phrase.without(), p.without, p.with
 		} else {
 			texts[i] = grammar.Plain(s)

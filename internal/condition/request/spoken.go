@@ -420,7 +420,8 @@ func (v *Value) underName() (*Dropped, *draft) {
 		return nil, nil
 	}
 	d := &Dropped{Form: s[m.start:m.end]}
-	made := &draft{texts: t.texts(), noun: cmp.Or(named.Noun, "value"), value: v.spoken(p, d.Form), turn: turn}
+	made := &draft{texts: t.texts(), noun: cmp.Or(named.Noun, "value"), kind: named.Kind,
+		value: v.spoken(p, d.Form), turn: turn}
 	made.texts[m.text] = s[:p.Start] + grammar.Certain(noun, false) + s[p.End:]
 	v.describe(d, &named, made)
 	return d, made

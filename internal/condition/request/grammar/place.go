@@ -161,6 +161,7 @@ var (
 	Callings    = english.Set("called", "named", "titled", "entitled", "labelled", "labeled")
 	Copulas     = english.Set("is", "are", "was", "were", "being", "be", "equals")
 	tops        = english.Set("top", "first", "last", "bottom", "best")
+	owners      = english.Set("their", "his", "her", "its", "our", "my", "your", "these", "those")
 )
 
 // ordinals precede a noun without an article.

@@ -62,8 +62,7 @@ func (p *Place) certain(noun string) string { return Certain(noun, p.Again) }
 
 // limitRules leave out how many rows are asked for.
 var limitRules = []rule{
-	{"", "Name the top [3] longest ships", "Name a certain number of the longest ships", (*Place).topOfSuperlative},
-	{"", "Name the first [3] ships", "Name a certain number of the first ships", (*Place).topRows},
+	{"", "Name the first [3] ships", "Name the first few ships", (*Place).topRows},
 	{"", "Name the [3]", "Name a certain number", (*Place).rowsAlone},
 	{"", "Name the [3] ships", "Name a certain number of the ships", (*Place).theRows},
 	{"", "Which [3] ships are longest?", "Which few ships are longest?", (*Place).whichRows},
@@ -73,26 +72,14 @@ var limitRules = []rule{
 	}},
 }
 
-// beforeTop returns the offset of the word before the value that says from which end rows are taken, with its article.
-func (p *Place) beforeTop() int {
-	if p.Before(2) == "the" {
-		return p.from(2)
-	}
-	return p.from(1)
-}
-
-func (p *Place) topOfSuperlative(*Naming) (Edit, fit) {
-	if !tops[p.Before(1)] || !superlative(p.r(1)) {
-		return Edit{}, unfit
-	}
-	return p.edit(p.beforeTop(), p.End, Certain("number", false)+" of the")
-}
-
 func (p *Place) topRows(*Naming) (Edit, fit) {
 	if !tops[p.Before(1)] {
 		return Edit{}, unfit
 	}
-	return p.edit(p.beforeTop(), p.End, Certain("number", false)+" of the "+p.Before(1))
+	if p.Before(2) != "the" && !owners[p.Before(2)] {
+		return p.edit(p.from(1), p.End, "the "+p.Before(1)+" "+Certain(NounFew, false))
+	}
+	return p.edit(p.Start, p.End, Certain(NounFew, false))
 }
 
 func (p *Place) rowsAlone(*Naming) (Edit, fit) {
@@ -129,7 +116,7 @@ func (p *Place) superlativeRows(*Naming) (Edit, fit) {
 
 // numberRules leave out numbers.
 var numberRules = []rule{
-	{"rows-", "Show the top [7] rows", "Show a certain number of the top rows", (*Place).topOfTool},
+	{"rows-", "Show the top [7] rows", "Show the top few rows", (*Place).topOfTool},
 	{"age", "ships with [7] % of sailors", "ships with a certain percentage of sailors", (*Place).percentage},
 	{"length_m", "ships that cost $[70]", "ships that cost a certain amount", (*Place).amount},
 	{"age", "captains with an age of [70]", "captains with a certain age", (*Place).measureOf},
@@ -143,6 +130,7 @@ var numberRules = []rule{
 	{"num_sailors", "ships with [7] sailors", "ships with a certain number of sailors", (*Place).countedThings},
 	{"num_sailors", "the [7] most common flags", "A certain number of the most common flags", (*Place).mostThings},
 	{"age", "captains whose age is [70]", "captains whose age is a particular one", (*Place).measureAgain},
+	{"age", "captains with an age above [70]", "captains with an age above a certain value", (*Place).measureNear},
 	{"age", "captains older than [70]", "captains older than a certain age", (*Place).measure},
 }
 
@@ -278,6 +266,14 @@ func (p *Place) measureAgain(n *Naming) (Edit, fit) {
 		return Edit{}, unfit
 	}
 	return p.edit(p.Start, p.End, p.certain(NounOne))
+}
+
+// measureNear does not repeat a noun that the sentence has just said.
+func (p *Place) measureNear(n *Naming) (Edit, fit) {
+	if !p.near(p.measured(n)) {
+		return Edit{}, unfit
+	}
+	return p.edit(p.determined(), p.End, p.certain("value"))
 }
 
 func (p *Place) measure(n *Naming) (Edit, fit) {
