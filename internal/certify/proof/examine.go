@@ -117,10 +117,10 @@ func (x *Examiner) ExamineOnce(ctx context.Context, q *sqlast.Query, columns []t
 		return failed(err)
 	}
 	f := &Finding{Result: result}
-	if repeated := unsaid.Undistinct(q); repeated != "" {
+	if repeated, keys := unsaid.Undistinct(q); repeated != "" {
 		// A result that is too long for its limits has repeated rows.
 		again, err := x.world.Query(ctx, repeated, nil)
-		f.Unique = err == nil && again.Digest(false) == result.Digest(false)
+		f.Unique = err == nil && withoutKeys(again, keys).Digest(false) == result.Digest(false)
 		if err != nil && !database.Judged(err) {
 			return nil, err
 		}
@@ -142,6 +142,15 @@ func (x *Examiner) ExamineOnce(ctx context.Context, q *sqlast.Query, columns []t
 		return failed(err)
 	}
 	return x.shuffle(ctx, q, columns, f, copies)
+}
+
+// withoutKeys leaves the first columns out of a result.
+func withoutKeys(r *task.Result, keys int) *task.Result {
+	rows := make([]task.Row, len(r.Rows))
+	for i, row := range r.Rows {
+		rows[i] = row[keys:]
+	}
+	return &task.Result{Rows: rows}
 }
 
 // oneOf lists the right results of a query with several, or explains why they cannot be listed.

@@ -28,7 +28,8 @@ type Gap struct {
 // Answer is what is known of a query's answer.
 type Answer struct {
 	Rows []task.Row // nil if they are unknown; else repeated rows are a gap only if the answer has some
-	// Unique says that the answer is the same if the outermost DISTINCT is left out.
+	// Unique says that the answer is the same without the outermost DISTINCT, or if it lists each thing that the columns
+	// describe once: see [Undistinct].
 	Unique bool
 }
 
@@ -112,9 +113,11 @@ func orderUnsaid(r *reading, rows []task.Row) *Gap {
 				"say in which direction the rows are ordered", at}
 		}
 	}
-	for i := range r.columns {
+	question, _, _ := strings.Cut(r.text, "\n") // evidence explains in any order
+	columns := newReading(r.query, question).columns
+	for i := range columns {
 		for j := range i {
-			a, b := &r.columns[j], &r.columns[i]
+			a, b := &columns[j], &columns[i]
 			if a.kind == b.kind && b.last >= 0 && b.last < a.first {
 				return &Gap{task.FlagOrderUnsaid, fmt.Sprintf("the request names %s before %s, and the SQL returns it after it",
 					b.name, a.name), "name the columns in the order in which the SQL returns them", r.core.Pos()}
@@ -154,13 +157,50 @@ func distinctMatters(q *sqlast.Query) bool {
 	return m == nil || !m.Equivalent
 }
 
-// Undistinct returns a query without its outermost DISTINCT. It returns "" if the query has no DISTINCT, or if that
-// never changes an answer.
-func Undistinct(q *sqlast.Query) string {
-	if m := withoutDistinct(q); m != nil && !m.Equivalent {
-		return m.SQL
+// Undistinct returns a query that tells whether the outermost DISTINCT of a query leaves out rows that a reader would
+// expect: it lists each thing once whose columns are selected (the makers that built a car, and not one row for each
+// car), by its key, or each row if things have no keys. The first columns of its rows are those keys. The query is "" if
+// there is no DISTINCT, or if it never changes an answer.
+func Undistinct(q *sqlast.Query) (sql string, keys int) {
+	m := withoutDistinct(q)
+	if m == nil || m.Equivalent {
+		return "", 0
 	}
-	return ""
+	list := things(q)
+	if len(list) == 0 {
+		return m.SQL, 0
+	}
+	return "SELECT DISTINCT " + strings.Join(list, ", ") + ", " + strings.TrimPrefix(m.SQL, "SELECT "), len(list)
+}
+
+// things lists the key of the table whose columns a query selects. There is none if it selects anything else, if its
+// rows are groups, or if the table has one more column at most: that is a list of values, such as colours.
+func things(q *sqlast.Query) []string {
+	core, isSelect := q.Stmt.Cores[0].(*ast.SelectQuery)
+	if !isSelect || len(core.GroupBy) > 0 {
+		return nil
+	}
+	var from *sqlast.Source
+	var name string
+	for _, it := range q.Expand(core) {
+		if it.Expr == nil {
+			return nil
+		}
+		ref := q.Ref(sqlast.Unparen(it.Expr))
+		if ref == nil || ref.Source.Table == nil || from != nil && ref.Source != from {
+			return nil
+		}
+		from = ref.Source
+		name, _, _ = strings.Cut(q.Printer(q.Stmt).Expr(sqlast.Unparen(it.Expr)), ".")
+	}
+	if from == nil || len(from.Table.Columns) < len(from.Table.PrimaryKey)+2 {
+		return nil
+	}
+	var keys []string
+	for _, i := range from.Table.PrimaryKey {
+		keys = append(keys, name+"."+sqlast.Quote(from.Table.Columns[i].Name))
+	}
+	return keys
 }
 
 // withoutDistinct returns the mutant of a query that lacks its outermost DISTINCT, or nil.
@@ -302,6 +342,9 @@ func (r *reading) namesColumn(table, name string) (mention, bool) {
 		}
 	}
 	if m := r.spelled(c.Name); m.known() {
+		at, named = m, true
+	}
+	if m := r.head(t, i); m.known() && !named {
 		at, named = m, true
 	}
 	switch {

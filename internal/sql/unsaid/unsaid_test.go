@@ -37,6 +37,7 @@ func TestFind(t *testing.T) {
 		{"How many ships are there for each flag?", "SELECT flag, count(*) FROM ship GROUP BY flag", nil, nil},
 		{"What is the mean and the largest tonnage?", "SELECT avg(tons), max(tons) FROM ship", nil, nil},
 		{"Show all information on ships.", "SELECT * FROM ship", nil, nil},
+		{"Show the draughts of all ports.", "SELECT max_draught FROM port", nil, nil},        // the last word of one column alone
 		{"Name a ship of each flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, nil}, // a verb
 		// Columns that are not.
 		{"Which ships fly red?", "SELECT name, tons FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},
@@ -61,6 +62,10 @@ func TestFind(t *testing.T) {
 		{"List all orders of ships.", "SELECT name FROM ship", nil, nil},
 		{"Give flag and name of each ship.", "SELECT name, flag FROM ship", nil, []string{task.FlagOrderUnsaid}},
 		{"Give tonnage and name of each ship.", "SELECT name, tons FROM ship", nil, nil}, // kinds tell them apart
+		{"Show tonnage by area.\nname refers to ship; flag comes first", "SELECT name, flag FROM ship", nil,
+			nil}, // evidence has no order
+		{"Show flag and name.\nname refers to name, flag to flag", "SELECT name, flag FROM ship", nil,
+			[]string{task.FlagOrderUnsaid}},
 		// Repetition.
 		{"Which flags do ships fly?", "SELECT DISTINCT flag FROM ship", nil, []string{task.FlagDistinctUnsaid}},
 		{"Which different flags do ships fly?", "SELECT DISTINCT flag FROM ship", nil, nil},
@@ -91,7 +96,8 @@ func TestDistinctThatChangesNothing(t *testing.T) {
 			t.Errorf("unique %t: %v, want %v", unique, got, want)
 		}
 	}
-	if text := Undistinct(q); text != "SELECT t1.flag FROM ship AS t1" {
-		t.Errorf("without DISTINCT: %q", text)
+	const listed = "SELECT DISTINCT t1.ship_id, t1.flag FROM ship AS t1"
+	if text, keys := Undistinct(q); text != listed || keys != 1 {
+		t.Errorf("each ship once: %q with %d keys", text, keys)
 	}
 }

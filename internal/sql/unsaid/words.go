@@ -173,6 +173,27 @@ func (r *reading) findAny(words []string, superlatives bool) mention {
 	return at
 }
 
+// shortestHead is the length of the shortest noun that names a column without the words before it.
+const shortestHead = 4
+
+// head finds the last word of a column's name if no other column of its table ends so: the areas for surface area.
+func (r *reading) head(t *schema.Table, i int) mention {
+	last := func(c *schema.Column) string {
+		words := english.NameWords(c.Name)
+		return words[len(words)-1]
+	}
+	head := last(&t.Columns[i])
+	if len(head) < shortestHead || optional[head] || english.Set("name", "date", "time", "year", "state", "city")[head] {
+		return nowhere
+	}
+	for j := range t.Columns {
+		if j != i && len(english.NameWords(t.Columns[j].Name)) > 0 && english.Akin(last(&t.Columns[j]), head) {
+			return nowhere
+		}
+	}
+	return r.findAny([]string{head}, false)
+}
+
 // criterion reports whether the request names something only to choose by it: a city with the largest population.
 func (r *reading) criterion(m mention) bool {
 	before := func(at, n int, is func(string) bool) int {
