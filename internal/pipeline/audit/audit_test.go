@@ -193,6 +193,10 @@ func plantedExamples() []planted {
 			[]string{"order_unsaid sql 1:54"}, "asks for no order",
 		},
 		{
+			"Which flags do ships above 10 tons fly?", "SELECT DISTINCT flag FROM ship WHERE tons > 10", nil,
+			[]string{"distinct_unsaid sql 1:1"}, "leaves repeated rows out",
+		},
+		{
 			"Which ships were built at the time of now?", "SELECT name FROM ship WHERE built < strftime('%Y', 'now') + 0", nil,
 			[]string{"indeterminate sql 1:37"}, "fixed date",
 		},
