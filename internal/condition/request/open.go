@@ -117,11 +117,12 @@ var bareless = english.Set("number", "value", "text", "word", "amount", "type", 
 	"title", "race", "color", "colour", "status", "class", "level", "code", "id", "letter", "phrase", "string",
 	"substring", "citizenship", "nationality", "category", "description", "form", "model", "role", "job", "position",
 	"unit", "cause", "result", "rating", "rank", "grade", "mode", "method", "party", "size", "shape", "payment", "hand",
-	"one", "characters", "letters", "prefix", "suffix", "abbreviation", "material", "alignment", "attribute", "condition", "purpose", "reason")
+	"one", "characters", "letters", "prefix", "suffix", "abbreviation", "material", "alignment",
+	"attribute", "condition", "purpose", "reason")
 
 // attaching words would say which one an article means: the country with the largest area.
-var attaching = english.Set("with", "of", "in", "that", "which", "who", "whose", "where", "at", "on", "from", "for", "by",
-	"named", "called", "when", "as", "under", "over", "after", "before", "without", "having", "also", "it", "they")
+var attaching = english.Set("with", "of", "in", "that", "which", "who", "whose", "where", "at", "on", "from", "for",
+	"by", "named", "called", "when", "as", "under", "over", "after", "before", "without", "having", "also", "it", "they")
 
 // isBare reports whether an article is all that the noun needs: nothing else in the sentence is called so, or could
 // say which one is meant.
@@ -353,7 +354,8 @@ func (o *opening) inPlace(d *draft, s string, draw *rand.Rand) pair {
 func (o *opening) carry(d *draft, s, noun string, draw *rand.Rand) pair {
 	var fitting []carrier
 	for _, c := range carriers {
-		if c.of&o.class() != 0 && (noun != "" || c.alone) && (!c.first || noun != grammar.NounOne && noun != grammar.NounFew) {
+		fits := c.of&o.class() != 0 && (noun != "" || c.alone)
+		if fits && (!c.first || noun != grammar.NounOne && noun != grammar.NounFew) {
 			fitting = append(fitting, c)
 		}
 	}

@@ -159,8 +159,8 @@ func distinctMatters(q *sqlast.Query) bool {
 
 // Undistinct returns a query that tells whether the outermost DISTINCT of a query leaves out rows that a reader would
 // expect: it lists each thing once whose columns are selected (the makers that built a car, and not one row for each
-// car), by its key, or each row if things have no keys. The first columns of its rows are those keys. The query is "" if
-// there is no DISTINCT, or if it never changes an answer.
+// car), by its key, or each row if things have no keys. The first columns of its rows are those keys. The query is ""
+// if there is no DISTINCT, or if it never changes an answer.
 func Undistinct(q *sqlast.Query) (sql string, keys int) {
 	m := withoutDistinct(q)
 	if m == nil || m.Equivalent {
