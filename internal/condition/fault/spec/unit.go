@@ -174,10 +174,10 @@ func (f *unit) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fau
 func (f *unit) Hint(*fault.Adviser) (string, error) {
 	where := fault.Code(f.Word(unitNames)) + " beside the records then names the unit"
 	if f.Sign == signName && f.Suffix != "" {
-		where = "the field is called " + fault.Code(f.newName(f.Field)) + " then"
+		where = "the name of the field then ends in that unit"
 	}
-	return "The numbers of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may come in " +
-		f.part() + ": " + where + ". Check for it before you use them. Convert back, dividing by " +
-		strconv.Itoa(f.Factor) + "; leave zero as it is. Write the converted numbers into later calls and into the " +
-		"answer in place of a reference. Where no unit is named, or the usual one, nothing is wrong.", nil
+	return "The numbers of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may come in a " +
+		"smaller unit: " + where + ". Check for it before you use them. Convert back, dividing by the number of the " +
+		"smaller units in one of the usual ones; leave zero as it is. Write the converted numbers into later calls and " +
+		"into the answer in place of a reference. Where no unit is named, or the usual one, nothing is wrong.", nil
 }
