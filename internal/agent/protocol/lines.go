@@ -20,9 +20,8 @@ type replyLine struct {
 	ID    json.RawMessage `json:"id"`
 	Text  string          `json:"text"`
 	Tools []struct {
-		Name        string              `json:"name"`
-		Description string              `json:"description"`
-		Parameters  *task.ForeignSchema `json:"parameters"`
+		toolLine
+		Function *toolLine `json:"function"` // OpenAI's form
 	} `json:"tools"`
 	Native []struct {
 		ID        string          `json:"id"`
@@ -30,6 +29,13 @@ type replyLine struct {
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"native"`
 	Finish string `json:"finish"`
+}
+
+// toolLine is a tool on offer.
+type toolLine struct {
+	Name        string              `json:"name"`
+	Description string              `json:"description"`
+	Parameters  *task.ForeignSchema `json:"parameters"`
 }
 
 // InterpretLines interprets replies, a JSON object a line, and returns as many lines. Bad input is an error of exit
@@ -91,7 +97,11 @@ func (l *replyLine) reply() *model.Reply {
 
 func (l *replyLine) tools() []*task.Tool {
 	list := make([]*task.Tool, len(l.Tools))
-	for i, t := range l.Tools {
+	for i := range l.Tools {
+		t := l.Tools[i].toolLine
+		if l.Tools[i].Function != nil {
+			t = *l.Tools[i].Function
+		}
 		list[i] = &task.Tool{Name: t.Name, Description: t.Description, Parameters: &task.Schema{Types: []string{"object"}}}
 		if t.Parameters != nil {
 			list[i].Parameters = &t.Parameters.Schema

@@ -332,7 +332,7 @@ func (p *reading) defines(name string, before int) bool {
 		}
 	}
 	at, ok := p.defined[name]
-	if module, _, found := strings.Cut(name, "."); !ok && found {
+	if module, _, found := strings.Cut(name, "."); !ok && found && !p.tools.known(name) {
 		at, ok = p.defined[module+"."]
 	}
 	return ok && at <= before

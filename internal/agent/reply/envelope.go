@@ -3,6 +3,7 @@ package reply
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
@@ -475,13 +476,23 @@ func submatch(text string, m []int, group int) string {
 	return text[m[2*group]:m[2*group+1]]
 }
 
+// isText reports whether a schema allows texts, and beside them only null.
+func isText(s *task.Schema) bool {
+	if s == nil || len(s.Types)+len(s.AnyOf) == 0 {
+		return false
+	}
+	isNull := func(s *task.Schema) bool { return len(s.Types) == 1 && s.Types[0] == "null" }
+	return !isNull(s) && !slices.ContainsFunc(s.Types, func(t string) bool { return t != "string" && t != "null" }) &&
+		!slices.ContainsFunc(s.AnyOf, func(a *task.Schema) bool { return !isText(a) && !isNull(a) })
+}
+
 // tagValue reads an unquoted argument between tags. It is text if the parameter accepts only text or the value is not
 // valid JSON; otherwise it is parsed as JSON.
 func (p *reading) tagValue(tool, name, text string, kind tagKind) literal.Node {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if kind == anyValue {
-		if s := p.tools.parameter(tool, name); s != nil && len(s.Types) == 1 && s.Types[0] == "string" {
+		if isText(p.tools.parameter(tool, name)) {
 			kind = textValue
 		}
 	}

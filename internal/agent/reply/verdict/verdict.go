@@ -59,8 +59,7 @@ var (
 	// wordedVerdict matches a sentence at the start of a reply that says yes or no in other words. Its groups are the
 	// verdict, and the verdict if it is no.
 	wordedVerdict = regexp.MustCompile(`(?i)^[\s"'*_>#-]*(?:(?:the|this|your)[ ](?:user['’]?s?[ ])?(?:request|task|question)[ ]` +
-		`(?:is[ ])?|it[ ]is[ ])?((not[ ](?:feasible|possible|answerable)|infeasible|unfeasible|impossible|unanswerable` +
-		`|(?:cannot|can['’]t|can[ ]not)[ ]be[ ]` + done + `)|feasible|possible|answerable|can[ ]be[ ]` + done + `)\b`)
+		`(?:is[ ])?|it[ ]is[ ])?((` + inOtherWords + `)|feasible|possible|answerable|can[ ]be[ ]` + done + `)\b`)
 	// verdictGoesOn matches what may follow the word: anything but a word of the same sentence that changes its meaning
 	// ("no tool", "yes or no").
 	verdictGoesOn = regexp.MustCompile(
@@ -159,12 +158,19 @@ func plainVerdicts(text string) []verdictMark {
 	return marks
 }
 
+const inOtherWords = `not[ ](?:feasible|possible|answerable)|infeasible|unfeasible|impossible|unanswerable` +
+	`|(?:cannot|can['’]t|can[ ]not)[ ]be[ ]` + done
+
+// wordedNo matches a no in other words, anywhere.
+var wordedNo = regexp.MustCompile(`(?i)\b(?:` + inOtherWords + `)\b`)
+
 const done = `(?:met|fulfilled|completed|satisfied|answered|done|solved)`
 
 // wordedVerdicts finds a verdict in other words than yes or no at the start of a reply.
 func wordedVerdicts(text string) []verdictMark {
 	at := wordedVerdict.FindStringSubmatchIndex(text)
-	if at == nil || !verdictGoesOn.MatchString(text[at[3]:]) {
+	if at == nil || !verdictGoesOn.MatchString(text[at[3]:]) || strings.HasPrefix(text[at[3]:], "?") ||
+		at[4] < 0 && wordedNo.MatchString(text[at[3]:]) {
 		return nil
 	}
 	return []verdictMark{{said: at[4] < 0}} // the whole reply explains it
