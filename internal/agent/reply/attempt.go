@@ -152,7 +152,8 @@ func (p *reading) attemptedTool(text string, start int) int {
 			strings.HasSuffix(strings.TrimRight(tight, `"'`), "="):
 			return m[0]
 		case bracketAfterName.MatchString(after), p.isUsed(name, after):
-			if !isProse(before, after) && (isIdentifier(name) || !aside.MatchString(after)) {
+			inSentence := !isIdentifier(name) && aside.MatchString(after) && !onlyCallWords.MatchString(line.before)
+			if !isProse(before, after) && !inSentence {
 				return m[0]
 			}
 		case argumentBefore.MatchString(before), p.isRow(name, written, line):
