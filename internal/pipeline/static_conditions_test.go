@@ -461,7 +461,7 @@ var publishedCounts = []map[string]string{
 	{
 		"surface:3":               "1079 map[nothing_to_edit:19]",
 		"paraphrase":              "373 map[no_words:1 too_similar:724]",
-		"drop-detail":             "516 map[awkward_without:65 detail_documented:29 detail_not_required:37 no_detail_known:50 no_needed_tool:240 original_incomplete:110 value_not_said:11 value_remains:40]",
+		"drop-detail":             "515 map[awkward_without:66 detail_documented:29 detail_not_required:37 no_detail_known:50 no_needed_tool:240 original_incomplete:110 value_not_said:11 value_remains:40]",
 		"replace-tool:5":          "682 map[doubtful_substitute:27 no_needed_tool:240 original_incomplete:121 other_tool_serves:28]",
 		"complete:replace-tool:5": "682 map[]",
 		"related-tools:3":         "858 map[no_needed_tool:240]",

@@ -204,9 +204,9 @@ func TestExportErrors(t *testing.T) {
 			Facets: map[string]string{"category": part}}
 	}
 	for want, list := range map[string][]Shown{
-		"of no part": {{Task: task("a", "")}},
-		"is of no":   {{Task: task("a", "../b")}},
-		"twice":      {{Task: task("a", "b")}, {Task: task("a", "b")}},
+		"task a.static belongs to no part":        {{Task: task("a", "")}},
+		"a.static belongs to no part of a corpus": {{Task: task("a", "../b")}},
+		"twice": {{Task: task("a", "b")}, {Task: task("a", "b")}},
 	} {
 		if _, err := Export(list, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
