@@ -366,14 +366,24 @@ func TestKilledServersKeepEndedEpisodes(t *testing.T) {
 		if !watch.Stop() {
 			t.Fatalf("no server after %s", patience)
 		}
-		time.AfterFunc(time.Duration(random.IntN(int(300*time.Millisecond))), func() { _ = cmd.Process.Kill() })
+		kill := func() {
+			time.AfterFunc(time.Duration(random.IntN(int(300*time.Millisecond))), func() { _ = cmd.Process.Kill() })
+		}
+		afterFirst := kills%2 == 0 // so that an episode has ended, however slow the machine is
+		if !afterFirst {
+			kill()
+		}
 		for n := 0; ; n++ {
 			agent := fmt.Sprintf("client-%d-%d", kills, n)
 			if !declines(address, "garden-001.func/clean", agent) {
 				break
 			}
 			ended[agent] = true
+			if afterFirst && n == 0 {
+				kill()
+			}
 		}
+		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
 		o := inside(t, "export", run)
 		check(t, o, "export", 0)
