@@ -60,47 +60,23 @@ func (a *app) summaryOf(run *runs.Run, rows []report.Row) error {
 	}
 	r.Notes = run.Notes()
 	if a.full || a.asJSON {
-		return a.printReport(r, formatText)
+		return a.printReport(r, table.FormatText)
 	}
 	a.printBrief(r, list, []string{run.Path})
 	return nil
 }
 
-// Formats of reports.
-const (
-	formatText     = "text"
-	formatMarkdown = "markdown"
-	formatCSV      = "csv"
-	formatJSON     = "json"
-)
-
-var formats = []string{formatText, formatMarkdown, formatCSV, formatJSON}
-
-func (a *app) printReport(r *report.Report, format string) error {
+// printReport prints a report or a table in a format.
+func (a *app) printReport(d table.Document, format string) error {
 	if a.asJSON {
-		format = formatJSON
+		format = table.FormatJSON
 	}
-	switch format {
-	case formatText:
-		width, terminal := a.Width(a.raw.Out)
-		a.printf("%s", r.Text(table.Terminal{Width: width, Colour: terminal && a.Getenv("NO_COLOR") == ""}))
-	case formatMarkdown:
-		a.printf("%s", r.Markdown())
-	case formatCSV:
-		text, err := r.CSV()
-		if err != nil {
-			return err
-		}
-		a.printf("%s", text)
-	case formatJSON:
-		text, err := r.JSON()
-		if err != nil {
-			return err
-		}
-		a.printf("%s", text)
-	default:
-		return diag.Unknown("format", format, formats)
+	width, terminal := a.Width(a.raw.Out)
+	text, err := table.Write(d, format, table.Terminal{Width: width, Colour: terminal && a.Getenv("NO_COLOR") == ""})
+	if err != nil {
+		return err
 	}
+	a.printf("%s", text)
 	return nil
 }
 
@@ -118,8 +94,8 @@ func (a *app) reportCommand() *cobra.Command {
 			"Tables:\n" + tableHelp(),
 		Args: someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(formats, format) {
-				return diag.Unknown("format", format, formats)
+			if !slices.Contains(table.Formats(), format) {
+				return diag.Unknown("format", format, table.Formats())
 			}
 			if err := settings.AtLeast("resamples", options.Resamples, 1); err != nil {
 				return err
@@ -153,7 +129,7 @@ func (a *app) reportCommand() *cobra.Command {
 				return err
 			}
 			r.Notes = notes
-			if a.full || a.asJSON || format != formatText {
+			if a.full || a.asJSON || format != table.FormatText {
 				return a.printReport(r, format)
 			}
 			a.printBrief(r, list, args)
@@ -168,7 +144,7 @@ func (a *app) reportCommand() *cobra.Command {
 		"write summary, charts, tables and the worst episodes to this file: one page that opens from a mail")
 	cmd.Flags().BoolVar(&vote, "vote", false,
 		"print the effect of votes over repeated trials and of informed retries: --table "+settings.TableVotes)
-	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
+	cmd.Flags().StringVar(&format, "format", table.FormatText, strings.Join(table.Formats(), ", "))
 	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
 	cmd.Flags().IntVar(&options.Resamples, "resamples", statistics.DefaultResamples, "resamples of the bootstrap")
 	cmd.Flags().StringVar(&options.Cluster, "cluster", "",
@@ -181,10 +157,10 @@ func (a *app) reportCommand() *cobra.Command {
 func (a *app) openRuns(
 	ctx context.Context, paths []string, dir string,
 ) (list []report.Run, sets []papers.Set, notes []string, err error) {
+	if err := runs.Distinct(paths); err != nil {
+		return nil, nil, nil, err
+	}
 	for i, path := range paths {
-		if slices.Contains(paths[:i], path) {
-			return nil, nil, nil, diag.Usagef("%s is given twice", path).WithHint("name two different runs")
-		}
 		run, rows, err := a.openRows(ctx, path, dir)
 		if err != nil {
 			return nil, nil, nil, err
@@ -209,35 +185,17 @@ func tableHelp() string {
 
 // printTables prints tables by name.
 func (a *app) printTables(names []string, in papers.Input, format string) error {
-	if a.asJSON {
-		format = formatJSON
-	}
 	for i, name := range names {
 		t, err := papers.Build(name, in)
 		if err != nil {
 			return err
 		}
-		text := ""
-		switch format {
-		case formatMarkdown:
-			text = t.Markdown()
-		case formatCSV:
-			text, err = t.CSV()
-		case formatJSON:
-			var data []byte
-			data, err = t.JSON()
-			text = string(data)
-		default:
-			width, _ := a.Width(a.raw.Out)
-			text = t.Text(table.Terminal{Width: width})
-		}
-		if err != nil {
-			return err
-		}
-		if i > 0 && format != formatJSON {
+		if i > 0 && format != table.FormatJSON && !a.asJSON {
 			a.printf("\n")
 		}
-		a.printf("%s", text)
+		if err := a.printReport(t, format); err != nil {
+			return err
+		}
 	}
 	return nil
 }

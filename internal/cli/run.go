@@ -24,6 +24,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/papers"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/spf13/cobra"
@@ -282,7 +283,7 @@ func (a *app) printRun(run *runs.Run, o *settings.Run, rows []report.Row) error 
 	case len(o.Tables) == 0:
 		return a.summaryOf(run, rows)
 	}
-	return a.printTables(o.Tables, papers.Input{Sets: []papers.Set{run.Set(run.Path, rows)}}, formatText)
+	return a.printTables(o.Tables, papers.Input{Sets: []papers.Set{run.Set(run.Path, rows)}}, table.FormatText)
 }
 
 // ownFailures returns an error if Seatrial itself failed in every episode; if it failed in fewer, it warns.

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/seatrial/seatrial/internal/cli/decide"
@@ -19,6 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/comparison"
 	"github.com/seatrial/seatrial/internal/report/index"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/story"
 	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/view"
@@ -55,10 +55,10 @@ func (h *Host) Command() *cobra.Command {
 				}
 			}()
 			bundles := false
-			for i, path := range args {
-				if slices.Contains(args[:i], path) {
-					return diag.Usagef("%s is given twice", path).WithHint("name two different runs")
-				}
+			if err := runs.Distinct(args); err != nil {
+				return err
+			}
+			for _, path := range args {
 				r, closeRun, err := open(cmd.Context(), path, suiteDir, cache)
 				if err != nil {
 					return err

@@ -64,10 +64,10 @@ func (h *Host) Comparisons(
 		}
 	}()
 	rows := make([]report.Run, len(paths))
+	if err := runs.Distinct(paths); err != nil {
+		return nil, err
+	}
 	for i, path := range paths {
-		if slices.Contains(paths[:i], path) {
-			return nil, diag.Usagef("%s is given twice", path).WithHint("name two different runs")
-		}
 		run, list, err := h.Open(ctx, path, dir)
 		if err != nil {
 			return nil, err

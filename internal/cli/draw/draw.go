@@ -133,10 +133,10 @@ func (h *Host) checkOut(name, out string) error {
 // source opens runs and counts them.
 func (h *Host) source(ctx context.Context, paths []string, dir string) (*figures.Source, error) {
 	var in papers.Input
+	if err := runs.Distinct(paths); err != nil {
+		return nil, err
+	}
 	for i, path := range paths {
-		if slices.Contains(paths[:i], path) {
-			return nil, diag.Usagef("%s is given twice", path).WithHint("name two different runs")
-		}
 		run, rows, err := h.Open(ctx, path, dir)
 		if err != nil {
 			return nil, err

@@ -33,10 +33,10 @@ func (h *Host) Page(ctx context.Context, paths []string, dir, out string, o repo
 	p := &page.Page{Title: "Seatrial report: " + strings.Join(paths, ", "), Runs: strings.Join(paths, " ")}
 	var all []report.Run
 	var notes []string
+	if err := runs.Distinct(paths); err != nil {
+		return err
+	}
 	for i, path := range paths {
-		if slices.Contains(paths[:i], path) {
-			return diag.Usagef("%s is given twice", path).WithHint("name two different runs")
-		}
 		run, rows, err := h.Open(ctx, path, dir)
 		if err != nil {
 			return err

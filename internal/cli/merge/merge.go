@@ -89,10 +89,10 @@ func (h *Host) merge(ctx context.Context, paths []string, out string) (m *merged
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	for i, path := range paths {
-		if slices.Contains(paths[:i], path) {
-			return nil, diag.Usagef("%s is given twice", path).WithHint("name each run once")
-		}
+	if err := runs.Distinct(paths); err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		s, err := runs.OpenStore(ctx, path)
 		if err != nil {
 			return nil, err

@@ -54,57 +54,37 @@ func (s spent) tokens() float64 { return s.input + s.output }
 // plan prints episodes, calls, tokens and cost.
 func (h *Host) plan(ctx context.Context, o *order) error {
 	var list []*estimate
-	for _, r := range o.planned() {
-		s, _, err := o.selected(r)
+	for _, r := range o.runs() {
+		loaded, err := runs.LoadSuite(o.suiteDir(r.Suite))
+		if err != nil {
+			return err
+		}
+		s, _, err := o.selected(r, loaded)
 		if err != nil {
 			return err
 		}
 		if s == nil {
 			continue
 		}
-		made, err := h.estimates(ctx, o, r, s)
+		made, err := h.estimates(ctx, o, r, s, loaded)
 		if err != nil {
 			return err
 		}
 		list = append(list, made...)
 	}
-	t := planTable(o, list)
-	if h.JSON() || o.format == formatJSON {
-		data, err := t.JSON()
-		h.Printf("%s", data)
-		return err
-	}
 	width, _ := h.Terminal()
-	switch o.format {
-	case formatMarkdown:
-		h.Printf("%s", t.Markdown())
-	case formatCSV:
-		text, err := t.CSV()
-		h.Printf("%s", text)
+	text, err := table.Write(planTable(o, list), o.format, table.Terminal{Width: width})
+	if err != nil {
 		return err
-	default:
-		h.Printf("%s", t.Text(table.Terminal{Width: width}))
 	}
+	h.Printf("%s", text)
 	return nil
 }
 
-// planned lists the runs that are planned: also those of models if neither a model nor an agent is given.
-func (o *order) planned() []recipe.Run {
-	if len(o.list("agent"))+len(o.list("model")) > 0 {
-		return o.runs()
-	}
-	suites := o.suites()
-	return slices.DeleteFunc(slices.Clone(o.recipe.Runs), func(r recipe.Run) bool {
-		return !slices.ContainsFunc(suites, func(s recipe.Suite) bool { return s.Name == r.Suite })
-	})
-}
-
 // estimates plans a run.
-func (h *Host) estimates(ctx context.Context, o *order, r recipe.Run, s *settings.Run) (list []*estimate, err error) {
-	loaded, err := runs.LoadSuite(s.Suite)
-	if err != nil {
-		return nil, err
-	}
+func (h *Host) estimates(
+	ctx context.Context, o *order, r recipe.Run, s *settings.Run, loaded *suite.Suite,
+) (list []*estimate, err error) {
 	arms, err := s.Arms()
 	if err != nil {
 		return nil, err

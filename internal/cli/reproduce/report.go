@@ -15,18 +15,9 @@ import (
 	"github.com/seatrial/seatrial/internal/report/table"
 )
 
-// Formats of the report, and the files in which all of them are kept.
-const (
-	formatText     = "text"
-	formatMarkdown = "markdown"
-	formatCSV      = "csv"
-	formatJSON     = "json"
-)
-
-var formats = []string{formatText, formatMarkdown, formatCSV, formatJSON}
-
+// endings are those of the files in which the report is kept, by format.
 var endings = map[string]string{
-	formatText: "txt", formatMarkdown: "md", formatCSV: "csv", formatJSON: "json",
+	table.FormatText: "txt", table.FormatMarkdown: "md", table.FormatCSV: "csv", table.FormatJSON: "json",
 }
 
 // report builds the tables from the runs, writes them in every format and prints one.
@@ -61,8 +52,8 @@ func (h *Host) report(ctx context.Context, o *order, paths []string) error {
 		}
 		result.Add(t.Beside(built))
 	}
-	for _, format := range formats {
-		text, err := result.Write(format, table.Terminal{Width: reportWidth})
+	for _, format := range table.Formats() {
+		text, err := table.Write(result, format, table.Terminal{Width: reportWidth})
 		if err != nil {
 			return err
 		}
@@ -72,12 +63,12 @@ func (h *Host) report(ctx context.Context, o *order, paths []string) error {
 		}
 	}
 	width, _ := h.Terminal()
-	text, err := result.Write(o.format, table.Terminal{Width: width})
+	text, err := table.Write(result, o.format, table.Terminal{Width: width})
 	if err != nil {
 		return err
 	}
 	h.Printf("%s", text)
-	if o.format == formatText {
+	if o.format == table.FormatText {
 		h.Printf("\nThe report is in %s; runs and suites are beside it.\n", filepath.Join(o.out, "report.txt"))
 	}
 	return nil
@@ -88,9 +79,7 @@ const reportWidth = 80
 
 // command is what the user typed, without what changes no figure, as a shell reads it.
 func (o *order) command() string {
-	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(buildFlags, runFlags))))
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(freely, name) })
-	args := o.arguments(names)
+	args := o.arguments(measured())
 	for i, a := range args {
 		name, value, _ := strings.Cut(a, "=")
 		if !plain.MatchString(value) {

@@ -17,9 +17,11 @@ import (
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
-	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/recipe"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -52,6 +54,12 @@ var (
 		"tpm", "max-cost", "prices", "record", "replay", "timeout", "attempts", "plain-history", "base-url",
 		"example-timeout", "max-time", "max-memory", "judge", "embeddings-url"}
 )
+
+// measured lists the flags that change what is measured, by name.
+func measured() []string {
+	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(buildFlags, runFlags))))
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(freely, name) })
+}
 
 // order is one reproduction, as the user asked for it.
 type order struct {
@@ -93,7 +101,7 @@ func (h *Host) Command() *cobra.Command {
 	f.StringVar(&o.out, "out", "", "folder for suites, runs and report")
 	f.BoolVar(&o.plan, "plan", false, "build the suites, and print episodes, calls, tokens and cost; run nothing")
 	f.BoolVar(&o.shown, "shown", false, "print where each mechanism, table and figure of the paper is shown, as Markdown")
-	f.StringVar(&o.format, "format", formatText, strings.Join(formats, ", "))
+	f.StringVar(&o.format, "format", table.FormatText, strings.Join(table.Formats(), ", "))
 	build, run := h.Build().Flags(), pflag.NewFlagSet("run", pflag.ContinueOnError)
 	settings.New().Flags(run)
 	for _, name := range slices.Concat(buildFlags, runFlags) {
@@ -127,11 +135,11 @@ func (h *Host) reproduce(ctx context.Context, o *order) error {
 		return nil
 	}
 	if h.JSON() {
-		o.format = formatJSON
+		o.format = table.FormatJSON
 	}
 	switch {
-	case !slices.Contains(formats, o.format):
-		return diag.Unknown("format", o.format, formats)
+	case !slices.Contains(table.Formats(), o.format):
+		return diag.Unknown("format", o.format, table.Formats())
 	case o.out == "" && !o.plan:
 		return diag.Usagef("no folder is given").WithHint("--out out/%s", o.recipe.Name)
 	}
@@ -223,12 +231,18 @@ func (o *order) policies() []string {
 	return list
 }
 
-// runs lists the runs in which an agent takes part.
+// runs lists the runs in which an agent takes part. A plan without agents is for any model, and lists all runs.
 func (o *order) runs() []recipe.Run {
 	suites := o.suites()
+	all := o.plan && len(o.list("agent"))+len(o.list("model")) == 0
 	return slices.DeleteFunc(slices.Clone(o.recipe.Runs), func(r recipe.Run) bool {
-		return !slices.ContainsFunc(suites, func(s recipe.Suite) bool { return s.Name == r.Suite }) ||
-			r.Only == recipe.OnlyModels && len(o.list("model")) == 0 || r.Only == recipe.OnlyPolicies && len(o.policies()) == 0
+		switch {
+		case !slices.ContainsFunc(suites, func(s recipe.Suite) bool { return s.Name == r.Suite }):
+			return true
+		case all:
+			return false
+		}
+		return r.Only == recipe.OnlyModels && len(o.list("model")) == 0 || r.Only == recipe.OnlyPolicies && len(o.policies()) == 0
 	})
 }
 
@@ -305,16 +319,10 @@ func (o *order) settingsOf(r recipe.Run) (*settings.Run, error) {
 
 // selected drops the conditions under which a suite has no instance, and lists them. The settings are nil if none is
 // left.
-func (o *order) selected(r recipe.Run) (*settings.Run, []string, error) {
-	s, err := o.settingsOf(r)
-	if err != nil {
+func (o *order) selected(r recipe.Run, loaded *suite.Suite) (s *settings.Run, absent []string, err error) {
+	if s, err = o.settingsOf(r); err != nil {
 		return nil, nil, err
 	}
-	loaded, err := runs.LoadSuite(s.Suite)
-	if err != nil {
-		return nil, nil, err
-	}
-	var absent []string
 	wanted := s.Conditions
 	s.Conditions = nil
 	for _, c := range wanted {
@@ -334,7 +342,11 @@ func (o *order) selected(r recipe.Run) (*settings.Run, []string, error) {
 
 // run plays a run, or resumes it; path is "" where the suite has nothing to play.
 func (h *Host) run(ctx context.Context, o *order, r recipe.Run) (path string, err error) {
-	s, absent, err := o.selected(r)
+	loaded, err := runs.LoadSuite(o.suiteDir(r.Suite))
+	if err != nil {
+		return "", err
+	}
+	s, absent, err := o.selected(r, loaded)
 	if err != nil {
 		return "", err
 	}
@@ -364,16 +376,18 @@ const endingFinished = ".finished"
 
 // markFinished marks a run unless some of its episodes are to be played again.
 func (h *Host) markFinished(ctx context.Context, path, mark string) error {
-	run, err := runs.Open(ctx, path, "")
+	store, err := runs.OpenStore(ctx, path)
 	if err != nil {
 		return err
 	}
-	rows, err := run.Rows(ctx)
-	if err := errors.Join(err, run.Close()); err != nil {
+	ends, err := store.Ends(ctx)
+	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rows, func(r report.Row) bool { return !r.Grade.Valid }) {
-		return nil
+	for end := range ends {
+		if !transcript.Valid(end) {
+			return nil
+		}
 	}
 	if err := os.WriteFile(mark, nil, 0o644); err != nil {
 		return diag.Usagef("%v", err).WithHint("free some space, and run the same command")

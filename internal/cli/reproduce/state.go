@@ -29,9 +29,7 @@ type state struct {
 
 // begin writes the state of a new folder, or refuses one that was begun with other settings.
 func (o *order) begin() error {
-	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(buildFlags, runFlags))))
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(freely, name) })
-	want := state{stateFormat, o.recipe.Name, o.recipe.Digest, o.arguments(names)}
+	want := state{stateFormat, o.recipe.Name, o.recipe.Digest, o.arguments(measured())}
 	file := filepath.Join(o.out, fileState)
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -109,8 +109,8 @@ func (a *Account) encode() (*keptAccount, error) {
 
 // prepareAccounts makes the tables that the first account needs.
 func (w *batchWriter) prepareAccounts(batch []put) error {
-	if err := w.tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'accounts')`).
-		Scan(&w.accounts); err != nil {
+	var err error
+	if w.accounts, err = hasTable(context.Background(), w.tx, "accounts"); err != nil {
 		return err
 	}
 	for i := range batch {
@@ -145,9 +145,17 @@ func (w *batchWriter) dropAccount(id string) error {
 	return err
 }
 
+// hasTable reports whether a run's file has a table.
+func hasTable(ctx context.Context, from interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, name string) (exists bool, err error) {
+	err = from.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?)`, name).Scan(&exists)
+	return exists, err
+}
+
 // hasAccounts reports whether the run's file has the tables of accounts.
 func (s *Store) hasAccounts(ctx context.Context) (exists bool, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'accounts')`).Scan(&exists)
+	exists, err = hasTable(ctx, s.read, "accounts")
 	return exists, wrapRead(s, err)
 }
 

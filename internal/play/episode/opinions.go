@@ -61,8 +61,7 @@ type Opinion struct {
 
 // Opinions lists the opinions, by episode and judge.
 func (s *Store) Opinions(ctx context.Context) ([]Opinion, error) {
-	var exists bool
-	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'opinions')`).Scan(&exists)
+	exists, err := hasTable(ctx, s.read, "opinions")
 	if err != nil || !exists {
 		return nil, wrapRead(s, err)
 	}

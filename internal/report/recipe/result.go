@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -24,22 +23,8 @@ type Result struct {
 // Add adds a table, in the order of the paper.
 func (r *Result) Add(t *table.Table) { r.tables = append(r.tables, t) }
 
-// Write writes the result in one of the formats text, markdown, csv and json.
-func (r *Result) Write(format string, terminal table.Terminal) (string, error) {
-	switch format {
-	case "text":
-		return r.text(terminal), nil
-	case "markdown":
-		return r.markdown(), nil
-	case "csv":
-		return table.JoinCSV(append(r.tables, r.differenceTable()))
-	case "json":
-		return r.json()
-	}
-	return "", diag.Unknown("format", format, []string{"text", "markdown", "csv", "json"})
-}
-
-func (r *Result) text(terminal table.Terminal) string {
+// Text writes the result for a terminal.
+func (r *Result) Text(terminal table.Terminal) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(table.Wrapped(r.Recipe.Paper+", by: "+r.Command, terminal.Width), "\n") + "\n")
 	for _, t := range r.tables {
@@ -70,7 +55,13 @@ func (d *Difference) sentence() string {
 	return fmt.Sprintf("%s. Paper: %s. Here: %s. Reason: %s.", d.What, d.Paper, d.Here, d.Why)
 }
 
-func (r *Result) markdown() string {
+// CSV writes the values of all tables and the differences as one file.
+func (r *Result) CSV() (string, error) {
+	return table.JoinCSV(append(slices.Clone(r.tables), r.differenceTable()))
+}
+
+// Markdown writes the result with all columns.
+func (r *Result) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# " + table.Escape(r.Recipe.Paper) + "\n\n`" + r.Command + "`\n")
 	for _, t := range r.tables {
@@ -92,7 +83,8 @@ func (r *Result) differenceTable() *table.Table {
 	return t
 }
 
-func (r *Result) json() (string, error) {
+// JSON writes the unrounded values.
+func (r *Result) JSON() ([]byte, error) {
 	form := struct {
 		Format  string           `json:"format"`
 		Paper   string           `json:"paper"`
@@ -108,7 +100,7 @@ func (r *Result) json() (string, error) {
 		})
 	}
 	text, err := task.Marshal(form)
-	return string(text) + "\n", err
+	return append(text, '\n'), err
 }
 
 // ShownMarkdown says where each mechanism, table and figure of the paper is shown, for the paper's page.

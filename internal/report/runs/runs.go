@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
@@ -55,6 +56,16 @@ func Open(ctx context.Context, path, dir string) (*Run, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	return r, nil
+}
+
+// Distinct refuses a run that is given twice.
+func Distinct(paths []string) error {
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return diag.Usagef("%s is given twice", path).WithHint("name each run once")
+		}
+	}
+	return nil
 }
 
 // OpenStore opens a run for reading, without its suite.

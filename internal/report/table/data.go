@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"github.com/seatrial/seatrial/internal/diag"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
