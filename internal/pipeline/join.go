@@ -306,8 +306,8 @@ func said(v task.Value) string {
 	return parameter.Spell(v)
 }
 
-// keyOf returns the column by which a row of a table is named: one that is a key by itself and is not the column
-// given, a text if there is one. It is -1 if there is none.
+// keyOf returns the column that names a row of a table: a key of one column, other than the given column, preferably a
+// text. Without such a key it returns -1.
 func keyOf(t *schema.Table, column int) int {
 	best := -1
 	for _, key := range append([][]int{t.PrimaryKey}, t.Unique...) {

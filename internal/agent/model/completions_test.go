@@ -43,7 +43,7 @@ func completionServer(t *testing.T, reply string, seen *map[string]any) *httptes
 }
 
 // TestCompletions: a conversation becomes one text that a base model continues, whether the reply comes whole or in
-// parts; it is stopped where it would go on with another question.
+// parts; its stops end it before it writes another question.
 func TestCompletions(t *testing.T) {
 	for name, reply := range map[string]string{
 		"whole": `{"model":"base-7b","choices":[{"text":"Answer: No","finish_reason":"stop"}],` +

@@ -21,7 +21,8 @@ type example struct {
 	answer   string // as JSON
 	slot     []task.Call
 	sel      []task.Call
-	// selPaper is the sequence in the paper's profile, whose getters take a data source alone; nil where it is the same.
+	// selPaper replaces the last call of sel in the paper's profile, whose getters take a data source alone; nil where the
+	// sequence is the same.
 	selPaper []task.Call
 }
 
@@ -54,8 +55,6 @@ var examples = []example{
 			made("get_repairs_mender", "first", "data_source", "$ranked$", "limit", int64(1)),
 		},
 		selPaper: []task.Call{
-			made("group_data_by_sum", "by_mender", "data_source", "$starting_table$", "key_name", "repairs_mender"),
-			made("sort_data_descending", "ranked", "data_source", "$by_mender$", "key_name", "repairs_price"),
 			made("truncate_data", "most", "data_source", "$ranked$", "limit", int64(1)),
 			made("get_repairs_mender", "first", "data_source", "$most$"),
 		},
@@ -90,12 +89,6 @@ var examples = []example{
 			made("get_glaciers_valley", "valleys", "data_source", "$ranked$", "beside", "$names$"),
 		},
 		selPaper: []task.Call{
-			made("transform_data_strftime", "with_year", "data_source", "$starting_table$", "key_name", "stake_readings_read_on",
-				"format", "%Y"),
-			made("select_data_equal_to", "that_year", "data_source", "$with_year$", "key_name", "stake_readings_read_on",
-				"value", "2019"),
-			made("sort_data_descending", "ranked", "data_source", "$that_year$", "key_name", "stake_readings_melt_cm"),
-			made("get_glaciers_name", "names", "data_source", "$ranked$"),
 			made("get_glaciers_valley", "valleys", "data_source", "$names$"),
 		},
 	},
@@ -166,7 +159,7 @@ func (e *example) calls(style string, paper bool) []task.Call {
 		return e.slot
 	case task.StyleSel:
 		if paper && e.selPaper != nil {
-			return e.selPaper
+			return slices.Concat(e.sel[:len(e.sel)-1], e.selPaper)
 		}
 		return e.sel
 	default:

@@ -73,8 +73,8 @@ func playProtocol(t *testing.T, name string, config Config, view *task.View) *ag
 	return h
 }
 
-// TestOneShotStrict reads replies as NL2API does: one that goes on after its calls has none (appendix H.1), and is not
-// asked for again; the calls alone are read as ever.
+// TestOneShotStrict reads replies as NL2API does: a reply with text after its calls counts as no calls (appendix H.1),
+// and the model is not asked again; a reply of calls alone is read as always.
 func TestOneShotStrict(t *testing.T) {
 	const call = `[{"name": "get_all", "arguments": {}}]`
 	runOn := call + "\n\nUSER: And the rest?\nASSISTANT:\n" + call

@@ -79,7 +79,7 @@ type Run struct {
 	Lean        bool // keep only what grading needs
 	MaxFailures int  // of one kind in a row, before the run ends
 	Bare        bool // run agents' Python without a sandbox
-	// Bounds of all commands together, in bytes and in processes; 0 is none.
+	// Bounds of all commands together, in bytes and in processes; 0 means no bound.
 	CommandMemory    int64
 	CommandProcesses int
 	PythonFile       string // CPython for WASI
@@ -183,7 +183,7 @@ func (r *Run) conversationFlags() {
 	NeighboursFlag(f, &r.Neighbours)
 	ShownFlags(f, &r.Evidence, &r.Handles)
 	f.StringVar(&r.Reading, "reading", ReadingLenient, "how replies of one-shot are read: "+ReadingLenient+", or "+
-		ReadingPaper+" as in NL2API, which reads none that goes on after its calls")
+		ReadingPaper+" as in NL2API, which refuses text after the calls")
 	f.StringVar(&r.BaseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&r.Extra, "extra", nil, "FIELD=JSON to add to every request, in the provider's own form")
 	f.StringSliceVar(&r.Hints, "hints", nil,

@@ -44,8 +44,8 @@ func compared(t *testing.T, baseline string, runs ...report.Run) []*Comparison {
 	return list
 }
 
-// TestBothPAreNamed has a kind that differs by its own test and not after the correction: its interval stands beside its
-// own p, and the corrected one has a name of its own.
+// TestBothPAreNamed has a kind that differs by its own test but not after the correction: the report shows its interval
+// with its own p, and names the corrected p apart.
 func TestBothPAreNamed(t *testing.T) {
 	a, b := runOf("A", 38, 36), runOf("B", 38, 20)
 	for _, run := range []*report.Run{&a, &b} {

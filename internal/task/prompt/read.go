@@ -236,9 +236,13 @@ type checker struct {
 	within []string // the fragments that lead to it
 }
 
+// lineOf returns the line of a node in its file, from 1.
+func (c *checker) lineOf(n parse.Node) int {
+	return c.source.line + 1 + strings.Count(c.source.text[:min(int(n.Position()), len(c.source.text))], "\n")
+}
+
 func (c *checker) failAt(n parse.Node, format string, args ...any) {
-	line := 1 + strings.Count(c.source.text[:min(int(n.Position()), len(c.source.text))], "\n")
-	c.fail(c.source.file, c.source.line+line, format, args...)
+	c.fail(c.source.file, c.lineOf(n), format, args...)
 }
 
 func (c *checker) list(l *parse.ListNode) {
@@ -321,8 +325,7 @@ func (c *checker) operand(n parse.Node, inner bool) {
 		if near := diag.Nearest(n.String(), known); near != "" {
 			hint = "did you mean " + near + "? " + hint
 		}
-		line := 1 + strings.Count(c.source.text[:int(n.Position())], "\n")
-		c.errs = append(c.errs, e.At(c.source.file, c.source.line+line, 0).WithHint("%s", hint))
+		c.errs = append(c.errs, e.At(c.source.file, c.lineOf(n), 0).WithHint("%s", hint))
 	case *parse.PipeNode:
 		if inner {
 			c.pipe(n)

@@ -11,7 +11,7 @@ import (
 
 // Sel returns the same sequence in the sel style (NL2API §3.2): each closed argument is part of a tool's name, and each
 // retrieved key has a getter of its own, the later of several beside the earlier. An error is an [Inexpressible], or
-// says that the sequence is none of the slot style's.
+// says that the slot style does not make such a sequence.
 func (d *Draft) Sel() (task.Plan, error) {
 	s := &selWriter{draft: d, labels: map[string]string{}, keys: map[string]bool{}}
 	for _, src := range d.Sources {
