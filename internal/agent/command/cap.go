@@ -17,7 +17,7 @@ type Cap struct {
 	Processes int   // threads count, too; 0 is no bound
 
 	mu       sync.Mutex
-	programs map[int]chan<- string // by the process of their keeper; nil once one is told to end
+	programs map[chan<- string]int // the process of each program's keeper; 0 once the program is told to end
 	stop     chan struct{}         // closed when no program is left
 }
 
@@ -43,14 +43,14 @@ func (c *Cap) enter(keeper int) (over <-chan string, leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.programs) == 0 {
-		c.programs, c.stop = map[int]chan<- string{}, make(chan struct{})
+		c.programs, c.stop = map[chan<- string]int{}, make(chan struct{})
 		go c.watch(c.stop)
 	}
-	c.programs[keeper] = said
+	c.programs[said] = keeper
 	return said, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if delete(c.programs, keeper); len(c.programs) == 0 {
+		if delete(c.programs, said); len(c.programs) == 0 {
 			close(c.stop)
 		}
 	}
@@ -76,12 +76,12 @@ func (c *Cap) watch(stop <-chan struct{}) {
 func (c *Cap) look(used func(keeper int) use) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	uses := map[int]use{}
+	uses, told := map[int]use{}, map[int]chan<- string{}
 	var all use
-	for keeper, said := range c.programs {
-		if said != nil {
+	for said, keeper := range c.programs {
+		if keeper != 0 {
 			u := used(keeper)
-			uses[keeper] = u
+			uses[keeper], told[keeper] = u, said
 			all.memory, all.processes = all.memory+u.memory, all.processes+u.processes
 		}
 	}
@@ -103,8 +103,8 @@ func (c *Cap) look(used func(keeper int) use) {
 			why = fmt.Sprintf("the commands used more than %d MiB of memory together, and this one most: %d MiB",
 				c.Memory>>20, u.memory>>20)
 		}
-		c.programs[most] <- why
-		c.programs[most] = nil
+		told[most] <- why
+		c.programs[told[most]] = 0
 		all.memory, all.processes = all.memory-u.memory, all.processes-u.processes
 		delete(uses, most)
 	}

@@ -51,3 +51,24 @@ func TestCapEndsThoseThatUseMost(t *testing.T) {
 		}
 	}
 }
+
+// TestCapKeepsProgramsApart has a program whose keeper has the number of one that has exited and not yet left.
+func TestCapKeepsProgramsApart(t *testing.T) {
+	if !canCap {
+		t.Skip("this system does not show what programs use: a cap has no effect on it")
+	}
+	c := &Cap{Processes: 1}
+	_, leaveFirst := c.enter(7)
+	second, leaveSecond := c.enter(7)
+	leaveFirst()
+	c.look(func(int) use { return use{processes: 2} })
+	select {
+	case <-second:
+	default:
+		t.Error("the second program is not watched")
+	}
+	leaveSecond()
+	if len(c.programs) > 0 {
+		t.Errorf("%d programs are left", len(c.programs))
+	}
+}

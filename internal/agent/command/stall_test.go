@@ -6,12 +6,19 @@ import (
 	"time"
 )
 
-// undying is a program that nothing ends.
-type undying struct{ kills, crushes int }
+// undying is a program that nothing ends before the test does.
+type undying struct {
+	kills, crushes int
+	end            <-chan struct{}
+}
 
-func (u *undying) wait() error { select {} }
-func (u *undying) kill()       { u.kills++ }
-func (u *undying) crush()      { u.crushes++ }
+func (u *undying) wait() error {
+	<-u.end
+	return nil
+}
+
+func (u *undying) kill()  { u.kills++ }
+func (u *undying) crush() { u.crushes++ }
 
 // TestProgramsThatDoNotDieAreGivenUp ends a program in each of the ways in which one is ended. It lives on, as one that
 // waits for a device does: the wait for it has an end.
@@ -33,7 +40,7 @@ func TestProgramsThatDoNotDieAreGivenUp(t *testing.T) {
 		"the episode has ended":    {t.Context(), closed, nil},
 		"it uses more than it may": {t.Context(), nil, over},
 	} {
-		p, out, done := &undying{}, &Outcome{}, make(chan error, 1)
+		p, out, done := &undying{end: t.Context().Done()}, &Outcome{}, make(chan error, 1)
 		go func() { done <- attend(test.ctx, &Start{Ended: test.ended}, out, p, test.over) }()
 		select {
 		case err := <-done:
