@@ -242,7 +242,8 @@ func (o *order) runs() []recipe.Run {
 		case all:
 			return false
 		}
-		return r.Only == recipe.OnlyModels && len(o.list("model")) == 0 || r.Only == recipe.OnlyPolicies && len(o.policies()) == 0
+		return r.Only == recipe.OnlyModels && len(o.list("model")) == 0 ||
+			r.Only == recipe.OnlyPolicies && len(o.policies()) == 0
 	})
 }
 

@@ -40,13 +40,13 @@ var (
 	otherValue = argument{name: "value", types: anyValue,
 		text: "The other operand: a single value, or `$label$` for the one value that an earlier call found."}
 	otherKey = argument{name: "other_key", types: textOnly, key: true,
-		text: "The key that is the other operand, in place of `value`."}
+		text: "The key that is the other operand, instead of `value`."}
 	valueFirst = argument{name: "value_first", types: flagOnly,
-		text: "The other operand stands before the key: `value - key` in place of `key - value`."}
+		text: "Whether the other operand comes first: `value - key` instead of `key - value`."}
 	modifiers = argument{name: "modifiers", types: []string{"array"}, items: textOnly,
 		text: "Modifiers of SQLite's date functions, in order, such as `+1 day` or `start of year`."}
 	partitionBy = argument{name: "partition_by", types: []string{"array"}, items: textOnly, key: true,
-		text: "The keys whose values make the partitions; none for one partition of all rows."}
+		text: "The keys whose values make the partitions; without them, all rows are one partition."}
 	orderBy = argument{name: "order_by", types: []string{"array"}, items: textOnly, key: true,
 		text: "The keys that order the rows of a partition, the first one first."}
 	descending = argument{name: "descending", types: []string{"array"}, items: flagOnly,
@@ -58,17 +58,16 @@ var conditionTexts = map[string]string{
 	"greater_than": "the key is greater than the operand", "less_than": "the key is less than the operand",
 	"greater_than_equal_to": "the key is greater than the operand or equals it",
 	"less_than_equal_to":    "the key is less than the operand or equals it",
-	"contains":              "the text of the key contains the operand, upper and lower case alike",
-	"like": "the text matches a pattern: % stands for any text, _ for one character; upper and lower " +
-		"case alike",
-	"not_like":    "the text does not match the pattern",
-	"glob":        "the text matches a pattern with * and ?, case counts",
-	"not_glob":    "the text does not match the pattern with * and ?",
-	"in":          "the key is one of a list, or of the values of an earlier call",
-	"not_in":      "the key is none of a list, or of the values of an earlier call",
-	"between":     "the key lies between two bounds, both included",
-	"not_between": "the key does not lie between the bounds", "is_null": "the value is missing",
-	"is_not_null": "the value is there",
+	"contains":              "the text of the key contains the operand; case is ignored",
+	"like":                  "the text matches a pattern: % matches any text, _ any one character; case is ignored",
+	"not_like":              "the text does not match the pattern",
+	"glob":                  "the text matches a pattern with * and ?; case matters",
+	"not_glob":              "the text does not match the pattern with * and ?",
+	"in":                    "the key is in a list, or among the values of an earlier call",
+	"not_in":                "the key is not in a list, or not among the values of an earlier call",
+	"between":               "the key is between two bounds, both included",
+	"not_between":           "the key is not between the bounds", "is_null": "the value is missing",
+	"is_not_null": "the value is not missing",
 	"is":          "the key equals the operand, where missing equals missing",
 	"is_not":      "the key differs from the operand, where missing equals missing",
 	"is_true":     "the key, made by a condition, is true: neither 0 nor missing",
@@ -80,7 +79,7 @@ func predicateText(condition string) string {
 	case "is_null", "is_not_null", "is", "is_not":
 		return "1 where " + conditionTexts[condition] + ", else 0"
 	}
-	return "1 where " + conditionTexts[condition] + ", 0 where not, missing where that is unknown"
+	return "1 where " + conditionTexts[condition] + "; 0 where not; missing where unknown"
 }
 
 // operandsOf lists the arguments of a condition beside the key.
@@ -106,7 +105,7 @@ func operandsOf(condition string, extended bool) []argument {
 	list := []argument{otherValue, otherKey}
 	if condition == "like" || condition == "not_like" {
 		list = append(list, argument{name: "escape", types: textOnly,
-			text: "A character that takes its meaning from the % or _ behind it."})
+			text: "The escape character: after it, % and _ are ordinary characters."})
 	}
 	return list
 }
@@ -129,9 +128,9 @@ func (o *operationType) arguments(extended bool) []argument {
 var operationTypes = []operationType{
 	{"substring", "the characters from start_index up to but not including end_index, counted from 0", []argument{
 		{name: "start_index", types: numberOnly, required: true,
-			text: "Where the part begins, from 0; below 0 it counts from the end."},
+			text: "Where the part begins, from 0; negative numbers count from the end."},
 		{name: "end_index", types: numberOnly,
-			text: "Where the part ends, itself not included; left out for the rest of the text."},
+			text: "Where the part ends, not included; by default the end of the text."},
 	}},
 	{"strftime", "the date or time of the key, written in a format", []argument{
 		{name: "format", types: textOnly, required: true,
@@ -143,43 +142,43 @@ var operationTypes = []operationType{
 		text: "The value, or `$label$` for the one value that an earlier call found."}}},
 	{"copy", "the key again, under another name", nil},
 	{"add", "the sum of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
-	{"subtract", "the key less the operand", []argument{otherValue, otherKey, valueFirst}},
+	{"subtract", "the key minus the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"multiply", "the product of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
-	{"divide", "the key divided by the operand; the quotient of two integers is an integer: cast one to real before",
+	{"divide", "the key divided by the operand; two integers have an integer quotient: cast one to real first",
 		[]argument{otherValue, otherKey, valueFirst}},
 	{"modulo", "the remainder of the key divided by the operand, both as integers", []argument{otherValue, otherKey,
 		valueFirst}},
-	{"negate", "the number with the other sign", nil},
-	{"absolute", "the number without its sign", nil},
-	{"round", "the number rounded to so many digits", []argument{{name: "digits", types: numberOnly,
-		text: "Digits behind the point; 0 where it is left out."}}},
-	{"ceil", "the least integer that is not below the number", nil},
-	{"floor", "the greatest integer that is not above the number", nil},
+	{"negate", "the number with its sign changed", nil},
+	{"absolute", "the absolute value", nil},
+	{"round", "the number rounded to a number of digits", []argument{{name: "digits", types: numberOnly,
+		text: "Digits after the decimal point; 0 by default."}}},
+	{"ceil", "the smallest integer that is not less than the number", nil},
+	{"floor", "the largest integer that is not greater than the number", nil},
 	{"sqrt", "the square root", nil},
 	{"power", "the key to the power of the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"concatenate", "the text of the key followed by the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"lower", "the text in lower case", nil},
 	{"upper", "the text in upper case", nil},
-	{"trim", "the text without blanks at both ends", []argument{{name: "characters", types: textOnly,
-		text: "What to remove in place of blanks."}}},
-	{"left_trim", "the text without blanks at its beginning", []argument{{name: "characters", types: textOnly,
-		text: "What to remove in place of blanks."}}},
-	{"right_trim", "the text without blanks at its end", []argument{{name: "characters", types: textOnly,
-		text: "What to remove in place of blanks."}}},
-	{"replace", "the text with every occurrence of one part exchanged for another", []argument{
-		{name: "from", types: textOnly, required: true, text: "The part to exchange."}, {name: "to", types: textOnly,
+	{"trim", "the text without spaces at both ends", []argument{{name: "characters", types: textOnly,
+		text: "The characters to remove instead of spaces."}}},
+	{"left_trim", "the text without spaces at its beginning", []argument{{name: "characters", types: textOnly,
+		text: "The characters to remove instead of spaces."}}},
+	{"right_trim", "the text without spaces at its end", []argument{{name: "characters", types: textOnly,
+		text: "The characters to remove instead of spaces."}}},
+	{"replace", "the text with every occurrence of one part replaced by another", []argument{
+		{name: "from", types: textOnly, required: true, text: "The part to replace."}, {name: "to", types: textOnly,
 			required: true, text: "What to put in its place."},
 	}},
 	{"length", "the number of characters of the text", nil},
-	{"position", "where the operand first stands in the text, from 1; 0 where it does not", []argument{otherValue,
+	{"position", "the position of the operand in the text, from 1; 0 if it does not occur", []argument{otherValue,
 		otherKey, valueFirst}},
-	{"substr", "a part of the text, by SQL's count from 1", []argument{
-		{name: "start", types: numberOnly, text: "Where the part begins, from 1; below 0 it counts from the end."},
+	{"substr", "a part of the text, with SQL's positions from 1", []argument{
+		{name: "start", types: numberOnly, text: "Where the part begins, from 1; negative numbers count from the end."},
 		{name: "start_key", types: textOnly, key: true,
-			text: "The key that says where the part begins, in place of `start`."},
-		{name: "length", types: numberOnly, text: "How many characters; left out for the rest of the text."},
+			text: "The key that says where the part begins, instead of `start`."},
+		{name: "length", types: numberOnly, text: "How many characters; by default the rest of the text."},
 		{name: "length_key", types: textOnly, key: true,
-			text: "The key that says how many characters, in place of `length`."},
+			text: "The key that says how many characters, instead of `length`."},
 	}},
 	{"cast", "the value turned into another type", []argument{{name: "type", types: textOnly, required: true,
 		text: "The type to turn the value into.", values: []string{"integer", "real", "text", "numeric"}}}},
@@ -198,44 +197,44 @@ var operationTypes = []operationType{
 	{"if", "one value where the key is true, another where it is not", []argument{
 		{name: "then_value", types: anyValue, text: "The value where the key is true."},
 		{name: "then_key", types: textOnly, key: true,
-			text: "The key to take where the key is true, in place of `then_value`."},
+			text: "The key to take where the key is true, instead of `then_value`."},
 		{name: "else_value", types: anyValue,
-			text: "The value where the key is false or missing; left out, the result is missing there."},
+			text: "The value where the key is false or missing; by default the result is missing there."},
 		{name: "else_key", types: textOnly, key: true,
-			text: "The key to take where the key is false or missing, in place of `else_value`."},
+			text: "The key to take where the key is false or missing, instead of `else_value`."},
 	}},
-	{"collate", "the same text, to be compared, sorted and grouped by another rule",
+	{"collate", "the same text, compared, sorted and grouped by another rule",
 		[]argument{{name: "collation", types: textOnly, required: true,
-			text: "The rule: `BINARY` tells all characters apart, `NOCASE` takes upper and lower case alike, `RTRIM` " +
-				"ignores blanks at the end.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
+			text: "The rule: `BINARY` distinguishes all characters, `NOCASE` ignores case, `RTRIM` ignores " +
+				"spaces at the end.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
 	{"row_number", "the number of the row in its partition, from 1", []argument{partitionBy, orderBy, descending}},
-	{"rank", "the rank of the row in its partition, from 1; equal rows share one and leave a gap behind",
+	{"rank", "the rank of the row in its partition, from 1; equal rows share a rank and leave a gap after it",
 		[]argument{partitionBy, orderBy, descending}},
-	{"dense_rank", "the rank of the row in its partition, from 1; equal rows share one and leave no gap",
+	{"dense_rank", "the rank of the row in its partition, from 1; equal rows share a rank and leave no gap",
 		[]argument{partitionBy, orderBy, descending}},
 	{"percent_rank", "the rank of the row from 0 to 1", []argument{partitionBy, orderBy, descending}},
-	{"ntile", "which of so many equal parts the row is in", []argument{{name: "count", types: numberOnly, required: true,
-		text: "The number of parts."}, partitionBy, orderBy, descending}},
+	{"ntile", "the number of the part that the row is in, of equal parts, from 1", []argument{{name: "count",
+		types: numberOnly, required: true, text: "The number of parts."}, partitionBy, orderBy, descending}},
 	{"lag", "the value that the key has in an earlier row of the partition", []argument{{name: "offset", types: numberOnly,
-		text: "How many rows before; 1 where it is left out."}, partitionBy, orderBy, descending}},
+		text: "How many rows before; 1 by default."}, partitionBy, orderBy, descending}},
 	{"lead", "the value that the key has in a later row of the partition", []argument{{name: "offset", types: numberOnly,
-		text: "How many rows after; 1 where it is left out."}, partitionBy, orderBy, descending}},
-	{"window_sum", "the sum over the partition, up to the row where there is an order", []argument{partitionBy, orderBy,
+		text: "How many rows after; 1 by default."}, partitionBy, orderBy, descending}},
+	{"window_sum", "the sum over the partition; with `order_by`, up to this row", []argument{partitionBy, orderBy,
 		descending}},
-	{"window_avg", "the average over the partition, up to the row where there is an order", []argument{partitionBy,
+	{"window_avg", "the average over the partition; with `order_by`, up to this row", []argument{partitionBy,
 		orderBy, descending}},
-	{"window_count", "the number of rows of the partition, up to the row where there is an order", []argument{partitionBy,
+	{"window_count", "the number of rows of the partition; with `order_by`, up to this row", []argument{partitionBy,
 		orderBy, descending}},
-	{"window_min", "the least over the partition, up to the row where there is an order", []argument{partitionBy, orderBy,
+	{"window_min", "the smallest value of the partition; with `order_by`, up to this row", []argument{partitionBy, orderBy,
 		descending}},
-	{"window_max", "the greatest over the partition, up to the row where there is an order", []argument{partitionBy,
+	{"window_max", "the largest value of the partition; with `order_by`, up to this row", []argument{partitionBy,
 		orderBy, descending}},
 }
 
 var aggregationTexts = map[string]string{
-	"count": "how many values are there, missing ones left out", "sum": "their sum", "avg": "their average",
-	"min": "the least",
-	"max": "the greatest", "total": "their sum as a real, 0 where there are none",
+	"count": "the number of values that are not missing", "sum": "their sum", "avg": "their average",
+	"min": "the smallest",
+	"max": "the largest", "total": "their sum as a real number, 0 without values",
 	"group_concat": "the values joined into one text",
 }
 
@@ -392,9 +391,9 @@ var sharedTexts = map[string]argument{
 		text: "The other operand, or the value of `constant`: a single value, a list for `in` and `between`, or " +
 			"`$label$` for what an earlier call found."},
 	"other_key": {name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"},
-		text: "The key that is the other operand, in place of `value`; a list of two for `between`."},
+		text: "The key that is the other operand, instead of `value`; a list of two for `between`."},
 	"offset": {name: "offset", types: numberOnly,
-		text: "How many rows before (`lag`) or after (`lead`); 1 where it is left out."},
+		text: "How many rows before (`lag`) or after (`lead`); 1 by default."},
 }
 
 // operationArguments describes the fields of operation_args, each with the operation types that take it.
@@ -466,11 +465,12 @@ func slotTools(extended bool) []*task.Tool {
 		operands = []argument{
 			{name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue,
 				text: "The value to compare with: a single value; a list for `in`; a list of the lower and the upper bound for " +
-					"`between`; `$label$` for what an earlier call found. None for `is_null`, `is_not_null` and `is_true`."},
+					"`between`; `$label$` for what an earlier call found. Not used by `is_null`, `is_not_null` and `is_true`."},
 			{name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"}, key: true,
-				text: "The key to compare with, in place of `value`; a list of two for `between`, with null where `value` " +
+				text: "The key to compare with, instead of `value`; a list of two for `between`, with null where `value` " +
 					"gives that bound."},
-			{name: "escape", types: textOnly, text: "For `like`: a character that takes its meaning from the % or _ behind it."},
+			{name: "escape", types: textOnly,
+				text: "For `like`: the escape character: after it, % and _ are ordinary characters."},
 		}
 	}
 	condition := argument{name: "condition", types: textOnly, required: true, values: conditionNames,
@@ -492,13 +492,13 @@ func slotTools(extended bool) []*task.Tool {
 		{name: "ascending", types: flagOnly, required: true, text: "Whether small values come first."}}
 	retrieve := []argument{dataSource, keyName("The key to return, or a list of keys.", true, true),
 		{name: "distinct", types: flagOnly, text: "Whether equal rows are returned once."},
-		{name: "limit", types: numberOnly, text: "Return so many rows only, the first ones; -1 for all."}}
+		{name: "limit", types: numberOnly, text: "How many rows to return at most, from the first; -1 for all."}}
 	does := map[string]string{Transform: paperTransform, Group: paperGroup, Aggregate: paperAggregate}
 	if extended {
 		does = map[string]string{Transform: transformText, Group: groupText, Aggregate: aggregateText}
 		transform = append(transform, newKey)
-		aggregate[1].text = "The key to aggregate; left out with `count`, rows are counted."
-		group[2].text = listed("Aggregates every other key at once, in place of aggregating one by one:",
+		aggregate[1].text = "The key to aggregate; `count` without a key counts rows."
+		group[2].text = listed("Aggregates every other key at once, instead of one by one:",
 			described(paperAggregations, aggregationTexts))
 		aggregate = append(aggregate, distinct, newAggregate, separator)
 		sorted = append(sorted, nulls)
@@ -530,19 +530,19 @@ var (
 	newAggregate = argument{name: "new_key", types: textOnly, pattern: newName,
 		text: "The name of the key that holds the aggregate: letters, digits and underscores."}
 	separator = argument{name: "separator", types: textOnly,
-		text: "For `group_concat`: what stands between the values; a comma where it is left out."}
+		text: "For `group_concat`: the text between the values; a comma by default."}
 	nulls = argument{name: "nulls", types: textOnly, values: []string{"first", "last"},
-		text: "Where rows go whose value is missing; left out, missing counts as the smallest."}
-	offset      = argument{name: "offset", types: numberOnly, text: "Leave out so many rows before the first."}
+		text: "Where rows with a missing value go; by default missing counts as the smallest."}
+	offset      = argument{name: "offset", types: numberOnly, text: "How many rows to skip before the first."}
 	otherSource = argument{name: "other_source", types: textOnly, required: true, text: "The other table, by its label."}
 	joinKey     = argument{name: "key_name", types: []string{"string", "array"}, key: true,
 		text: "The key, or keys, of the first table that must be equal to those of the other."}
 	otherJoinKey = argument{name: "other_key_name", types: []string{"string", "array"}, key: true,
 		text: "The key, or keys, of the other table, pair by pair."}
 	prefix = argument{name: "prefix", types: textOnly, pattern: newName,
-		text: "The keys of the other table are then named PREFIX_KEY. Needed where both tables have a key of one name."}
+		text: "The keys of the other table are then named PREFIX_KEY. Needed if both tables have a key of the same name."}
 	beside = argument{name: "beside", types: textOnly,
-		text: "The label of an earlier retrieval from the same data source: its keys then stand before this one, row by row."}
+		text: "The label of an earlier retrieval from the same data source: its keys then come before this one, row by row."}
 )
 
 func uniqueKeys(extended bool) string {
@@ -608,7 +608,7 @@ func selTools(extended bool) []*task.Tool {
 		if extended {
 			takes = append(takes, newAggregate)
 			if name == "count" {
-				takes[1] = keyName("The key to aggregate; left out, rows are counted.", false, false)
+				takes[1] = keyName("The key to aggregate; without it, rows are counted.", false, false)
 			}
 		}
 		plain := takes
@@ -671,7 +671,7 @@ func required(a argument) argument {
 func getterTakes() []argument {
 	return []argument{
 		{name: "distinct", types: flagOnly, text: "Whether equal rows are returned once."},
-		{name: "limit", types: numberOnly, text: "Return so many rows only, the first ones; -1 for all."},
+		{name: "limit", types: numberOnly, text: "How many rows to return at most, from the first; -1 for all."},
 		offset, beside,
 	}
 }
