@@ -150,8 +150,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		return err
 	}
 	run := runs.Of(store, s)
-	participants.KeepRows(run)
-	defer func() { err = errors.Join(err, store.Close(), run.Remember(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	a.resumeHint = cast.Resume
 	worlds := proof.NewWorlds(s, o.Neighbours)
 	defer worlds.Close()

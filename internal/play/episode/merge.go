@@ -236,7 +236,9 @@ func (w *storing) flush(ctx context.Context) error {
 	if len(w.grades) == 0 {
 		return nil
 	}
-	err := w.store.PutGrades(ctx, w.grades)
+	err := w.store.PutGrades(ctx, slices.Collect(maps.Keys(w.grades)), func(id string) (json.RawMessage, error) {
+		return w.grades[id], nil
+	})
 	clear(w.grades)
 	return err
 }

@@ -82,7 +82,7 @@ func TestMergedRunsAreTheWholeRun(t *testing.T) {
 		}
 		var paths []string
 		for i, s := range append(parts, whole) {
-			if err := errors.Join(s.PutGrades(ctx, grades[i]), opinion(s, grades[i])); err != nil {
+			if err := errors.Join(putGrades(s, grades[i]), opinion(s, grades[i])); err != nil {
 				t.Fatal(err)
 			}
 			closeStore(t, s)

@@ -1,6 +1,7 @@
 package episode
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -58,8 +59,9 @@ func (s *Store) Ends(ctx context.Context) (map[string]int, error) {
 	return counts, rows.Err()
 }
 
-// Each reads the episodes, valid or not, in their canonical order: by instance, agent, protocol, arm and trial. An
-// episode whose events do not match its digest is a [CorruptError]. An error of visit ends the reading and is returned.
+// Each reads the episodes, valid or not, in their canonical order: by instance, agent, protocol, arm and trial. Trials
+// with equal events share them. An episode whose events do not match its digest is a [CorruptError]. An error of visit
+// ends the reading and is returned.
 func (s *Store) Each(ctx context.Context, visit func(*Stored) error) error {
 	return s.reading(ctx, func(r *reader) error {
 		if err := r.each(ctx, `ORDER BY position, agent, protocol, arm, trial`, nil, visit); err != nil {
@@ -130,7 +132,11 @@ type reader struct {
 	tx            *sql.Tx
 	events, turns *sql.Stmt
 	digests       rowDigests
-	found         seal // of the episodes read
+	found         seal     // of the episodes read
+	last          struct { // episode that was read
+		events     []byte
+		transcript *transcript.Transcript
+	}
 }
 
 // reading opens a reader for the time of a function.
@@ -168,7 +174,7 @@ func (r *reader) each(ctx context.Context, clause string, arguments []any, visit
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		e, err := r.readEpisode(ctx, rows, r.events, r.turns)
+		e, err := r.readEpisode(ctx, rows)
 		if err != nil {
 			return err
 		}
@@ -198,7 +204,8 @@ func (r *reader) checkSeal(ctx context.Context) error {
 }
 
 // readEpisode reads a row of episodes with its events and turns.
-func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *sql.Stmt) (*Stored, error) {
+func (r *reader) readEpisode(ctx context.Context, rows *sql.Rows) (*Stored, error) {
+	s := r.Store
 	h := transcript.Header{Format: transcript.Format, Suite: s.meta.Suite}
 	e := &Stored{}
 	var started string
@@ -225,16 +232,20 @@ func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *
 		return nil, err
 	}
 	data = append(data, '\n')
-	if err := scanEach(ctx, events, h.ID, func(line string) { data = append(append(data, line...), '\n') }); err != nil {
+	head := len(data)
+	if err := scanEach(ctx, r.events, h.ID, func(line string) { data = append(append(data, line...), '\n') }); err != nil {
 		return nil, wrapRead(s, err)
 	}
 	if digestOf(data) != e.Digest {
 		return nil, corrupt(fmt.Errorf("its events do not match its digest"))
 	}
-	if e.Transcript, err = transcript.Decode(data); err != nil {
+	if last := r.last.transcript; last != nil && bytes.Equal(data[head:], r.last.events) {
+		e.Transcript = &transcript.Transcript{Header: h, Events: last.Events}
+	} else if e.Transcript, err = transcript.Decode(data); err != nil {
 		return nil, corrupt(err)
 	}
-	err = scanEach(ctx, turns, h.ID, func(ms float64) { e.Decisions = append(e.Decisions, duration(ms)) })
+	r.last.events, r.last.transcript = data[head:], e.Transcript
+	err = scanEach(ctx, r.turns, h.ID, func(ms float64) { e.Decisions = append(e.Decisions, duration(ms)) })
 	if err != nil {
 		return nil, wrapRead(s, err)
 	}

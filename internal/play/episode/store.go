@@ -763,8 +763,8 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // PutGrades writes the grades of episodes, as JSON by the episode's id, and replaces existing ones. They are on disk
 // when it returns.
-func (s *Store) PutGrades(ctx context.Context, grades map[string]json.RawMessage) error {
-	if s.write == nil {
+func (s *Store) PutGrades(ctx context.Context, ids []string, grade func(id string) (json.RawMessage, error)) error {
+	if !s.Writable() {
 		return fmt.Errorf("write run %s: it is open for reading only", s.path)
 	}
 	err := transact(ctx, s.write, func(tx *sql.Tx) error {
@@ -773,8 +773,12 @@ func (s *Store) PutGrades(ctx context.Context, grades map[string]json.RawMessage
 			return err
 		}
 		defer func() { _ = insert.Close() }()
-		for _, id := range slices.Sorted(maps.Keys(grades)) {
-			r, err := insert.ExecContext(ctx, id, string(grades[id]))
+		for _, id := range slices.Sorted(slices.Values(ids)) {
+			text, err := grade(id)
+			if err != nil {
+				return err
+			}
+			r, err := insert.ExecContext(ctx, id, string(text))
 			if err != nil {
 				return err
 			}

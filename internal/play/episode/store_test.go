@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +127,7 @@ func TestStoreKeepsEpisodes(t *testing.T) {
 	if m := reader.Meta(); m.Suite != meta().Suite || len(m.Settings) != 2 || !m.Started.Equal(noon) {
 		t.Errorf("meta is %+v", m)
 	}
-	if err := reader.PutGrades(ctx, nil); err == nil {
+	if err := reader.PutGrades(ctx, nil, nil); err == nil {
 		t.Error("a run that is open for reading takes grades")
 	}
 }
@@ -176,7 +178,7 @@ func TestStoreKeepsTheValid(t *testing.T) {
 	failed := recordOf(0, "a", 0, transcript.EndProvider)
 	putAll(t, s, failed, recordOf(1, "a", 0, transcript.EndInterrupted))
 	id := failed.Transcript.Header.ID
-	if err := s.PutGrades(ctx, map[string]json.RawMessage{id: json.RawMessage(`{}`)}); err != nil {
+	if err := putGrades(s, map[string]json.RawMessage{id: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
 	finished, err := s.Finished(ctx)
@@ -203,6 +205,13 @@ func TestStoreKeepsTheValid(t *testing.T) {
 	}
 }
 
+// putGrades stores grades by the ids of their episodes.
+func putGrades(s *episode.Store, grades map[string]json.RawMessage) error {
+	return s.PutGrades(context.Background(), slices.Collect(maps.Keys(grades)), func(id string) (json.RawMessage, error) {
+		return grades[id], nil
+	})
+}
+
 func TestGradesAndExport(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "run")
@@ -217,11 +226,11 @@ func TestGradesAndExport(t *testing.T) {
 	defer closeStore(t, s)
 	id := first.Transcript.Header.ID
 	for _, grade := range []string{`{"success":false}`, `{"success":true}`} {
-		if err := s.PutGrades(ctx, map[string]json.RawMessage{id: json.RawMessage(grade)}); err != nil {
+		if err := putGrades(s, map[string]json.RawMessage{id: json.RawMessage(grade)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.PutGrades(ctx, map[string]json.RawMessage{"unknown": json.RawMessage(`{}`)}); err == nil {
+	if err := putGrades(s, map[string]json.RawMessage{"unknown": json.RawMessage(`{}`)}); err == nil {
 		t.Error("an unknown episode is graded")
 	}
 	var out bytes.Buffer

@@ -10,9 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"sync"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -24,9 +27,9 @@ import (
 // KeptFrom is the number of episodes from which reading graded rows again is worth a file.
 const KeptFrom = 20_000
 
-// KeepRows lets [Run.Rows] keep the graded rows of a run of at least so many episodes in a cache folder, and read them
-// from there while neither the run nor this program changes. What is kept was graded from transcripts that matched
-// their digests and the seal of the run.
+// KeepRows lets [Run.Rows] and [Run.Entries] keep the graded rows of a run of at least so many episodes in a cache
+// folder if the run itself has none of this program, and read them from either place while neither the run nor this
+// program changes. What is kept was graded from transcripts that matched their digests and the seal of the run.
 func (r *Run) KeepRows(folder string, from int) { r.folder, r.keptFrom = folder, from }
 
 // fact is what the rows of several episodes have in common: all but the episode's id, its trial and its digest.
@@ -37,72 +40,163 @@ type fact struct {
 	Explained *report.Explained `json:"explained,omitempty"`
 }
 
-// member is an episode of a fact.
-type member struct {
-	fact, trial uint32
-	id          [8]byte
-	digest      [16]byte // of the transcript
-}
-
-// memberSize is the size of a written member.
+// memberSize is the size of a written member: the number of its fact and its trial, of 4 bytes each, the episode's id
+// of 8 bytes and the digest of its transcript of 16.
 const memberSize = 4 + 4 + 8 + 16
 
-// book collects rows on their way to a file.
+// book writes rows to a file. The file begins with a line that says what the rows depend on. Then comes a group for
+// each instance: a line with the numbers of its facts and of its members, the facts, a line each, and the members. An
+// empty group is the last. The SHA-256 of all that ends the file.
 type book struct {
-	facts   map[string]uint32 // by their JSON
-	rows    []report.Row      // by fact: what rows share
-	lines   [][]byte          // by fact
-	members []member
-	seal    string // of the run
-	odd     bool   // an episode cannot be written: its id or its digest has another form
+	to    io.Writer
+	sum   hash.Hash
+	w     *bufio.Writer
+	odd   bool // an episode cannot be written: its id or its digest has another form
+	facts map[string]uint32
+	group groupHead
+	// Of the instance that is being read:
+	position int
+	lines    []byte
+	rows     []report.Row // by fact: what rows share
+	members  []byte
 }
 
-// share lets the row of an entry have the same values as an earlier one, and records the episode. Text is the fact as
-// JSON.
-func (b *book) share(e *Entry, text []byte, digest string) *Entry {
+// groupHead is the first line of a group.
+type groupHead struct {
+	Facts   int `json:"facts"`
+	Members int `json:"members"`
+}
+
+// newBook begins a file of rows. Nothing is written if to is nil.
+func newBook(to io.Writer, state string) *book {
+	b := &book{to: to, sum: sha256.New(), facts: map[string]uint32{}, position: -1}
+	if to != nil {
+		b.w = bufio.NewWriterSize(io.MultiWriter(to, b.sum), 1<<16)
+		_, _ = b.w.WriteString(state + "\n") // Flush returns the first error
+	}
+	return b
+}
+
+// share lets the row of an entry have the same values as an earlier one of its instance, and writes the entry.
+func (b *book) share(row report.Row, e *episode.Stored) (*Entry, error) {
+	text, err := json.Marshal(fact{e.Position, row.Grade.Grade, row.Sample, row.Explained})
+	if err != nil {
+		return nil, err
+	}
+	if e.Position != b.position {
+		b.end()
+		b.position = e.Position
+	}
 	place, known := b.facts[string(text)]
 	if !known {
-		place = uint32(len(b.rows))
+		place = uint32(b.group.Facts)
 		b.facts[string(text)] = place
-		b.rows, b.lines = append(b.rows, e.Row), append(b.lines, text)
+		b.rows = append(b.rows, row)
+		b.group.Facts++
+		if b.w != nil {
+			b.lines = append(append(b.lines, text...), '\n')
+		}
 	}
-	own := e.Row.Grade
-	e.Row = b.rows[place]
-	e.Row.Grade.Episode, e.Row.Grade.Trial = own.Episode, own.Trial
-	m := member{fact: place, trial: uint32(own.Trial)}
-	if len(own.Episode) != 2*len(m.id) || len(digest) != 2*len(m.digest) {
+	entry := &Entry{Row: b.rows[place], Position: e.Position}
+	own := row.Grade
+	entry.Row.Grade.Episode, entry.Row.Grade.Trial = own.Episode, own.Trial
+	id, idErr := hex.DecodeString(own.Episode)
+	digest, digestErr := hex.DecodeString(e.Digest)
+	if idErr != nil || digestErr != nil || len(id) != 8 || len(digest) != len(entry.digest) ||
+		hex.EncodeToString(id) != own.Episode {
 		b.odd = true
-		return e
+		return entry, nil
 	}
-	_, err := hex.Decode(m.id[:], []byte(own.Episode))
-	_, digestErr := hex.Decode(m.digest[:], []byte(digest))
-	b.odd = b.odd || err != nil || digestErr != nil || hex.EncodeToString(m.id[:]) != own.Episode
-	b.members, e.digest = append(b.members, m), m.digest
-	return e
+	copy(entry.digest[:], digest)
+	if b.w != nil {
+		b.group.Members++
+		b.members = binary.LittleEndian.AppendUint32(b.members, place)
+		b.members = binary.LittleEndian.AppendUint32(b.members, uint32(own.Trial))
+		b.members = append(append(b.members, id...), digest...)
+	}
+	return entry, nil
 }
 
-// keptHead is the first line of a file of kept rows. Then come the facts, a line each, the members, and the SHA-256 of
-// all that.
-type keptHead struct {
-	State   string `json:"state"`
-	Facts   int    `json:"facts"`
-	Members int    `json:"members"`
+// end ends the group of an instance.
+func (b *book) end() {
+	if b.w != nil && b.group.Facts > 0 {
+		b.writeHead()
+		_, _ = b.w.Write(b.lines)
+		_, _ = b.w.Write(b.members)
+	}
+	clear(b.facts)
+	b.group, b.lines, b.rows, b.members = groupHead{}, b.lines[:0], b.rows[:0], b.members[:0]
 }
 
-func seal(episodes int, digest string) string { return fmt.Sprint(episodes, " ", digest) }
+func (b *book) writeHead() {
+	_, _ = fmt.Fprintf(b.w, `{"facts":%d,"members":%d}`+"\n", b.group.Facts, b.group.Members)
+}
 
-// state identifies all that rows depend on: the run with what grading adds to it, and this program.
+// close ends the file.
+func (b *book) close() error {
+	b.end()
+	b.writeHead() // of an empty group
+	if b.odd {
+		return errors.New("an episode has an id or a digest of another form")
+	}
+	if err := b.w.Flush(); err != nil {
+		return err
+	}
+	_, err := b.to.Write(b.sum.Sum(nil))
+	return err
+}
+
+// program identifies this program: what it grades, another one may grade otherwise.
+var program = sync.OnceValues(func() (string, error) {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		var revision, modified string
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				revision = s.Value
+			case "vcs.modified":
+				modified = s.Value
+			}
+		}
+		if revision != "" && modified == "false" {
+			return revision, nil
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return hex.EncodeToString(sum.Sum(nil)), err
+})
+
+// state identifies all that rows depend on: the episodes, what judges think of them, the suite, and this program.
 func (r *Run) state(ctx context.Context) (string, error) {
+	name, err := program()
+	if err != nil {
+		return "", err
+	}
 	episodes, digest, err := r.Store.State(ctx)
 	if err != nil {
 		return "", err
 	}
-	program, err := os.Executable()
+	opinions, err := r.Store.Opinions(ctx)
 	if err != nil {
 		return "", err
 	}
-	state := grade.Format + " " + r.Suite.Manifest.Digest + " " + seal(episodes, digest)
-	for _, path := range []string{program, r.Path, r.Path + "-wal"} {
+	return fmt.Sprintf("%s %s %s %d %s %s", grade.Format, name, r.Suite.Manifest.Digest, episodes, digest,
+		task.Hash(0, "opinions", fmt.Sprint(opinions))), nil
+}
+
+// cacheState also tells whether the run's file is the one whose rows were kept.
+func (r *Run) cacheState(state string) (string, error) {
+	for _, path := range []string{r.Path, r.Path + "-wal"} {
 		info, err := os.Stat(path)
 		switch {
 		case err == nil:
@@ -125,52 +219,6 @@ func (r *Run) keptPath() string {
 	return filepath.Join(r.folder, task.Hash(0, "rows", absolute)+".rows")
 }
 
-// keep writes rows to the cache. A cache that cannot be written is no error.
-func (r *Run) keep(state string, b *book) {
-	path := r.keptPath()
-	if path == "" || b.odd || len(b.members) < r.keptFrom || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
-		return
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "rows-") // only its owner can read it
-	if err != nil {
-		return
-	}
-	err = errors.Join(b.write(file, state), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-}
-
-func (b *book) write(to io.Writer, state string) error {
-	head, err := json.Marshal(keptHead{state, len(b.lines), len(b.members)})
-	if err != nil {
-		return err
-	}
-	sum := sha256.New()
-	w := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<16)
-	for _, line := range append([][]byte{head}, b.lines...) {
-		_, _ = w.Write(line) // Flush returns the first error
-		_ = w.WriteByte('\n')
-	}
-	var buffer [memberSize]byte
-	for i := range b.members {
-		m := &b.members[i]
-		binary.LittleEndian.PutUint32(buffer[:], m.fact)
-		binary.LittleEndian.PutUint32(buffer[4:], m.trial)
-		copy(buffer[8:], m.id[:])
-		copy(buffer[16:], m.digest[:])
-		_, _ = w.Write(buffer[:])
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err = to.Write(sum.Sum(nil))
-	return err
-}
-
 // Entry is an episode with its row.
 type Entry struct {
 	Row      report.Row
@@ -182,63 +230,116 @@ type Entry struct {
 // Digest is the digest of the transcript.
 func (e *Entry) Digest() string { return hex.EncodeToString(e.digest[:]) }
 
-// kept visits the rows that the cache has of the run as it is now, and reports whether it has them. It visits all or
-// none.
-func (r *Run) kept(state string, visit func(*Entry) error) (found bool, err error) {
+// kept visits the rows that the run or the cache has of the run as it is now, and reports whether one has them. It
+// visits all or none.
+func (r *Run) kept(ctx context.Context, state string, visit func(*Entry) error) (found bool, err error) {
+	err = r.Store.Derived(ctx, func(open func() io.Reader) error {
+		if found = intact(open(), state); found {
+			return r.readKept(open(), visit)
+		}
+		return nil
+	})
+	if found || err != nil {
+		return found, err
+	}
 	path := r.keptPath()
 	if path == "" {
 		return false, nil
 	}
-	data, err := os.ReadFile(path)
-	if err != nil || len(data) < sha256.Size {
+	file, err := os.Open(path)
+	if err != nil {
 		return false, nil //nolint:nilerr // there is no cache, and rows are graded again
 	}
-	body := data[:len(data)-sha256.Size]
-	line, rest, _ := bytes.Cut(body, []byte("\n"))
-	var head keptHead
-	if json.Unmarshal(line, &head) != nil || head.State != state {
-		return false, nil
+	defer func() { _ = file.Close() }() // nothing was written
+	if state, err = r.cacheState(state); err != nil || !intact(file, state) {
+		return false, nil //nolint:nilerr // as above
 	}
-	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], data[len(body):]) {
-		return false, nil
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return false, err
 	}
-	entries, shown := make([]Entry, 0, head.Facts), r.rowsShown()
-	for range head.Facts {
-		line, rest, _ = bytes.Cut(rest, []byte("\n"))
-		e, ok := r.entryOf(line, shown)
-		if !ok {
-			return false, nil
+	return true, r.readKept(file, visit)
+}
+
+// intact reports whether a file of rows is whole and its rows depend on this state.
+func intact(file io.Reader, state string) bool {
+	in := bufio.NewReaderSize(file, 1<<16)
+	head := make([]byte, len(state)+1)
+	if _, err := io.ReadFull(in, head); err != nil || string(head) != state+"\n" {
+		return false
+	}
+	sum := sha256.New()
+	_, _ = sum.Write(head) // a hash takes everything
+	for {
+		rest, err := in.Peek(in.Size()) // io.EOF at the end
+		if n := len(rest) - sha256.Size; n >= 0 {
+			_, _ = sum.Write(rest[:n])
+			if errors.Is(err, io.EOF) {
+				return bytes.Equal(sum.Sum(nil), rest[n:])
+			}
+			_, _ = in.Discard(n)
 		}
-		entries = append(entries, e)
-	}
-	if len(rest) != head.Members*memberSize {
-		return false, nil
-	}
-	for ; len(rest) > 0; rest = rest[memberSize:] {
-		e := entries[binary.LittleEndian.Uint32(rest)]
-		e.Row.Grade.Trial = int(binary.LittleEndian.Uint32(rest[4:]))
-		e.Row.Grade.Episode = hex.EncodeToString(rest[8:16])
-		copy(e.digest[:], rest[16:])
-		if err := visit(&e); err != nil {
-			return true, err
+		if err != nil {
+			return false
 		}
 	}
-	return true, nil
+}
+
+// readKept visits the rows of an intact file.
+func (r *Run) readKept(file io.Reader, visit func(*Entry) error) error {
+	in, shown := bufio.NewReaderSize(file, 1<<16), r.rowsShown()
+	if _, err := in.ReadSlice('\n'); err != nil { // the state
+		return err
+	}
+	var entries []Entry
+	var member [memberSize]byte
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		var head groupHead
+		if err := json.Unmarshal(line, &head); err != nil || head.Facts == 0 {
+			return err
+		}
+		entries = entries[:0]
+		for range head.Facts {
+			if line, err = in.ReadBytes('\n'); err != nil {
+				return err
+			}
+			e, err := r.entryOf(line, shown)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, e)
+		}
+		for range head.Members {
+			if _, err := io.ReadFull(in, member[:]); err != nil {
+				return err
+			}
+			e := entries[binary.LittleEndian.Uint32(member[:])]
+			e.Row.Grade.Trial = int(binary.LittleEndian.Uint32(member[4:]))
+			e.Row.Grade.Episode = hex.EncodeToString(member[8:16])
+			copy(e.digest[:], member[16:])
+			if err := visit(&e); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // entryOf reads a fact.
-func (r *Run) entryOf(line []byte, shown func(*suite.Instance) report.Row) (Entry, bool) {
+func (r *Run) entryOf(line []byte, shown func(*suite.Instance) report.Row) (Entry, error) {
 	f := fact{Grade: &grade.Grade{}, Sample: &report.Sample{}}
 	if err := json.Unmarshal(line, &f); err != nil {
-		return Entry{}, false
+		return Entry{}, fmt.Errorf("kept rows of %s: %w", r.Path, err)
 	}
 	in := r.instances[f.Grade.Instance]
 	if in == nil {
-		return Entry{}, false
+		return Entry{}, fmt.Errorf("kept rows of %s: the suite has no instance %q", r.Path, f.Grade.Instance)
 	}
 	row := shown(in)
 	row.Grade, row.Sample, row.Explained = report.Graded{Grade: f.Grade}, f.Sample, f.Explained
-	return Entry{Row: row, Position: f.Position}, true
+	return Entry{Row: row, Position: f.Position}, nil
 }
 
 // rowsShown returns a function that returns what the rows of an instance share.
@@ -254,50 +355,86 @@ func (r *Run) rowsShown() func(*suite.Instance) report.Row {
 	}
 }
 
-// Entries visits all episodes, in canonical order, from the cache if it has them.
+// Entries visits all episodes, in canonical order. It takes their rows from where they are kept, if they are.
 func (r *Run) Entries(ctx context.Context, visit func(*Entry) error) error {
-	episodes, digest, err := r.Store.State(ctx)
-	if err != nil {
-		return err
-	}
-	b := &book{facts: map[string]uint32{}, seal: seal(episodes, digest)}
 	state, err := r.state(ctx)
 	if err == nil {
-		if found, err := r.kept(state, visit); found {
+		if found, err := r.kept(ctx, state, visit); found || err != nil {
 			return err
 		}
 	}
-	err = r.EachRow(ctx, nil, func(row report.Row, e *episode.Stored) error {
-		text, err := json.Marshal(fact{e.Position, row.Grade.Grade, row.Sample, row.Explained})
-		if err != nil {
-			return err
+	return r.graded(ctx, state, visit)
+}
+
+// graded grades all episodes, visits them in canonical order, and keeps their rows. Rows that cannot be kept are no
+// error: the next reader grades again.
+func (r *Run) graded(ctx context.Context, state string, visit func(*Entry) error) error {
+	spool := r.spool(ctx, state)
+	if spool == nil {
+		return r.share(ctx, newBook(nil, ""), visit)
+	}
+	defer func() {
+		_ = errors.Join(spool.Close(), os.Remove(spool.Name())) // a file that was kept is elsewhere by now
+	}()
+	if !r.Store.Writable() {
+		cached, err := r.cacheState(state)
+		if err == nil {
+			state = cached
 		}
-		return visit(b.share(&Entry{Row: row, Position: e.Position}, text, e.Digest))
-	})
-	if err != nil {
+	}
+	b := newBook(spool, state)
+	if err := r.share(ctx, b, visit); err != nil {
 		return err
 	}
-	r.last = b
-	if after, err := r.state(ctx); err == nil && after == state {
-		r.keep(state, b)
+	if err := b.close(); err != nil {
+		return nil //nolint:nilerr // rows that cannot be kept
 	}
+	r.keep(ctx, spool, state)
 	return nil
 }
 
-// Remember keeps the rows that were graded last if the run has been closed since: closing writes to its file.
-func (r *Run) Remember(ctx context.Context) error {
-	if r.last == nil || r.folder == "" || len(r.last.members) < r.keptFrom {
+func (r *Run) share(ctx context.Context, b *book, visit func(*Entry) error) error {
+	return r.EachRow(ctx, nil, func(row report.Row, e *episode.Stored) error {
+		entry, err := b.share(row, e)
+		if err != nil {
+			return err
+		}
+		return visit(entry)
+	})
+}
+
+// spool makes a file for rows on their way to where they are kept; nil if they are not kept.
+func (r *Run) spool(ctx context.Context, state string) *os.File {
+	episodes, _, err := r.Store.State(ctx)
+	if err != nil || state == "" || episodes < r.keptFrom || (!r.Store.Writable() && r.keptPath() == "") {
 		return nil
 	}
-	store, err := OpenStore(ctx, r.Path)
+	folder := ""
+	if !r.Store.Writable() {
+		if folder = r.folder; os.MkdirAll(folder, 0o700) != nil {
+			return nil
+		}
+	}
+	file, err := os.CreateTemp(folder, "rows-") // only its owner can read it
 	if err != nil {
-		return nil // the run is complete; the next reader grades it again
+		return nil
 	}
-	now := Run{Path: r.Path, Store: store, Suite: r.Suite, folder: r.folder, keptFrom: r.keptFrom}
-	state, err := now.state(ctx)
-	episodes, digest, sealErr := store.State(ctx)
-	if err == nil && sealErr == nil && r.last.seal == seal(episodes, digest) {
-		now.keep(state, r.last)
+	return file
+}
+
+// keep moves rows to the run, if it is open for writing, or to the cache, unless the run has changed meanwhile.
+func (r *Run) keep(ctx context.Context, spool *os.File, state string) {
+	now, err := r.state(ctx)
+	if err != nil {
+		return
 	}
-	return store.Close()
+	if r.Store.Writable() {
+		if _, err := spool.Seek(0, io.SeekStart); err == nil && now == state {
+			_ = r.Store.PutDerived(ctx, spool)
+		}
+		return
+	}
+	if now, err = r.cacheState(now); err == nil && now == state {
+		_ = os.Rename(spool.Name(), r.keptPath())
+	}
 }

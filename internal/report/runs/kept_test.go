@@ -3,6 +3,7 @@ package runs_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -138,22 +139,134 @@ func TestRowsAreKept(t *testing.T) {
 	}
 }
 
-// TestRunsRememberTheirRows keeps rows that were graded before the run was closed.
-func TestRunsRememberTheirRows(t *testing.T) {
-	s, folder, path := small.Load(t), t.TempDir(), filepath.Join(t.TempDir(), "run")
-	play(t, path, s, 1)
+// TestRunsContainTheirRows keeps rows in the run, where a copy has them too, and loses them with what they depend on.
+func TestRunsContainTheirRows(t *testing.T) {
+	s, path := small.Load(t), filepath.Join(t.TempDir(), "run")
+	play(t, path, s, 2)
 	ctx := context.Background()
-	store, err := episode.Edit(ctx, path)
+	grade := func(path string) []report.Row {
+		t.Helper()
+		store, err := episode.Edit(ctx, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := runs.Of(store, s)
+		r.KeepRows("", 1)
+		rows, err := r.StoreGrades(ctx)
+		if err := errors.Join(err, store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	want := grade(path)
+	copied := func(change string, arguments ...any) string {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(t.TempDir(), "copy")
+		if err := os.WriteFile(to, data, 0o600); err != nil || change == "" {
+			return to
+		}
+		db, err := sql.Open("sqlite", to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := db.Exec(change, arguments...)
+		if err == nil {
+			if n, _ := r.RowsAffected(); n == 0 {
+				t.Fatalf("%s changes nothing", change)
+			}
+		}
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	if rows, err := rowsOf(t, copied(""), s, "", false); err != nil || !reflect.DeepEqual(rows, want) {
+		t.Fatalf("%d rows of the copy differ from %d graded ones: %v", len(rows), len(want), err)
+	}
+
+	id := want[7].Grade.Episode
+	for _, change := range []string{
+		`UPDATE events SET json = replace(json, '"seq":1', '"seq":1 ') WHERE episode = ? AND seq = 1`,
+		`DELETE FROM events WHERE episode = ? AND seq = 1`,
+		`INSERT INTO events VALUES (?, 1000, 'end', '{}')`,
+		`UPDATE episodes SET cost_usd = 5 WHERE id = ?`,
+		`UPDATE turns SET elapsed_ms = 5000 WHERE episode = ? AND turn = 1`,
+	} {
+		var corrupt *episode.CorruptError
+		if _, err := rowsOf(t, copied(change, id), s, "", true); !errors.As(err, &corrupt) {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+
+	// Broken rows are graded again, and so are those that another program or another judge had a part in.
+	for _, change := range []string{
+		`UPDATE derived SET data = CAST(substr(data, 1, length(data) - 1) AS BLOB)`,
+		`UPDATE derived SET data = CAST(replace(CAST(data AS TEXT), ' ', '  ') AS BLOB)`,
+	} {
+		broken := copied(change)
+		if rows, err := rowsOf(t, broken, s, "", true); err != nil || !reflect.DeepEqual(rows, want) {
+			t.Errorf("%s: %d rows: %v", change, len(rows), err)
+		}
+		if rows, err := rowsOf(t, broken, s, "", false); err == nil {
+			t.Errorf("%s: %d rows without grading", change, len(rows))
+		}
+	}
+	judged := copied("")
+	store, err := episode.Edit(ctx, judged)
+	if err == nil {
+		err = store.PutOpinions(ctx, "judge", map[string]json.RawMessage{id: json.RawMessage(`{"right":true,"known":true,"reply":"","usage":{}}`)})
+	}
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := rowsOf(t, judged, s, "", false); err == nil {
+		t.Errorf("%d rows from before the judge", len(rows))
+	}
+	if rows := grade(judged); !reflect.DeepEqual(rows, want) {
+		t.Errorf("%d rows after the judge", len(rows))
+	}
+	if _, err := rowsOf(t, judged, s, "", false); err != nil {
+		t.Errorf("rows of a judged run: %v", err)
+	}
+}
+
+// TestEqualTrialsAreGradedOnce compares rows of a run with those of episodes that are graded one by one.
+func TestEqualTrialsAreGradedOnce(t *testing.T) {
+	s, path := small.Load(t), filepath.Join(t.TempDir(), "run")
+	play(t, path, s, 7)
+	ctx := context.Background()
+	r, err := runs.OpenStore(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runs.Of(store, s)
-	r.KeepRows(folder, 1)
-	want, err := r.StoreGrades(ctx)
-	if err := errors.Join(err, store.Close(), r.Remember(ctx)); err != nil {
+	run, shared := runs.Of(r, s), 0
+	rows, err := run.Rows(ctx)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := rowsOf(t, path, s, folder, false); err != nil || !reflect.DeepEqual(rows, want) {
-		t.Fatalf("%d rows differ from %d graded ones: %v", len(rows), len(want), err)
+	for i := range rows {
+		row := &rows[i]
+		err := run.EachRow(ctx, []string{row.Grade.Episode}, func(alone report.Row, _ *episode.Stored) error {
+			if !reflect.DeepEqual(*row, alone) {
+				t.Errorf("%+v and %+v alone", row.Grade, alone.Grade)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 && row.Grade.Grade == rows[i-1].Grade.Grade {
+			shared++
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if shared < len(rows)/2 || shared > len(rows)*6/7 {
+		t.Errorf("%d of %d rows share their grade", shared, len(rows))
 	}
 }

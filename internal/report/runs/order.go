@@ -29,9 +29,11 @@ func (b *batch[T, R]) work(work func(T) (R, error)) {
 }
 
 // inOrder reads items, works on them side by side, and visits the results in the order in which the items were read, on
-// the caller's goroutine. Work must be safe for concurrent use. The first error in that order ends it.
+// the caller's goroutine. Worker returns a function for neighbouring items, which is called for one at a time; several
+// of them work at once. The first error in that order ends it.
 func inOrder[T, R any](
-	ctx context.Context, read func(context.Context, func(T) error) error, work func(T) (R, error), visit func(R) error,
+	ctx context.Context, read func(context.Context, func(T) error) error, worker func() func(T) (R, error),
+	visit func(R) error,
 ) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -45,7 +47,7 @@ func inOrder[T, R any](
 			next = &batch[T, R]{done: make(chan struct{})}
 			select {
 			case queue <- b:
-				go b.work(work)
+				go b.work(worker())
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()

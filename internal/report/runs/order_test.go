@@ -21,16 +21,21 @@ func numbers(limit int, last error) func(context.Context, func(int) error) error
 	}
 }
 
+// alone makes workers that remember nothing of neighbouring items.
+func alone[R any](work func(int) (R, error)) func() func(int) (R, error) {
+	return func() func(int) (R, error) { return work }
+}
+
 // TestResultsComeInTheOrderOfReading lets work take different times, at several sizes.
 func TestResultsComeInTheOrderOfReading(t *testing.T) {
 	for _, limit := range []int{0, 1, batchSize - 1, batchSize, batchSize + 1, 3_000} {
 		want := 0
-		err := inOrder(context.Background(), numbers(limit, nil), func(i int) (string, error) {
+		err := inOrder(context.Background(), numbers(limit, nil), alone(func(i int) (string, error) {
 			for range rand.IntN(5) {
 				runtime.Gosched()
 			}
 			return fmt.Sprint(i), nil
-		}, func(text string) error {
+		}), func(text string) error {
 			if text != fmt.Sprint(want) {
 				return fmt.Errorf("result %s, want %d", text, want)
 			}
@@ -61,12 +66,12 @@ func TestTheFirstErrorEndsTheReading(t *testing.T) {
 				read++
 				return visit(i)
 			})
-		}, func(i int) (int, error) {
+		}, alone(func(i int) (int, error) {
 			if i == at {
 				return i, c.work
 			}
 			return i, nil
-		}, func(i int) error {
+		}), func(i int) error {
 			if i == at && c.visit != nil {
 				return c.visit
 			}
@@ -82,7 +87,8 @@ func TestTheFirstErrorEndsTheReading(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	err := inOrder(ctx, numbers(limit, nil), func(i int) (int, error) { return i, nil }, func(int) error { return nil })
+	err := inOrder(ctx, numbers(limit, nil), alone(func(i int) (int, error) { return i, nil }),
+		func(int) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want one of the context", err)
 	}

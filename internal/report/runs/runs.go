@@ -40,8 +40,7 @@ type Run struct {
 	certificates map[string]*suite.Certificate
 
 	folder   string // of kept rows; "" if none are kept
-	keptFrom int
-	last     *book // of the rows that were graded last
+	keptFrom int    // episodes
 }
 
 // Open opens a run for reading, with the suite in a folder, or with the one that the run names if dir is "". Errors of
@@ -130,7 +129,7 @@ func Of(store *episode.Store, s *suite.Suite) *Run {
 	r := &Run{
 		Path: store.Path(), Store: store, Suite: s, Stage: episode.NewStage(s, nil, environment.Limits{}), tasks: s.Index(),
 		instances:    make(map[string]*suite.Instance, len(s.Instances)),
-		certificates: make(map[string]*suite.Certificate, len(s.Certificates)),
+		certificates: make(map[string]*suite.Certificate, len(s.Certificates)), keptFrom: KeptFrom,
 	}
 	for _, in := range s.Instances {
 		r.instances[in.ID] = in
@@ -225,6 +224,32 @@ type graded struct {
 	sample   report.Sample
 }
 
+// grader returns a function that grades episodes. Trials of one agent that went alike are graded once.
+func (r *Run) grader() func(*episode.Stored) (graded, error) {
+	var last graded
+	return func(e *episode.Stored) (graded, error) {
+		if last.stored == nil || !sameEvents(last.stored.Transcript, e.Transcript) {
+			var err error
+			last, err = r.grade(e)
+			return last, err
+		}
+		h := &e.Transcript.Header
+		last.stored = e
+		last.grade.Episode, last.grade.Trial = h.ID, h.Trial
+		return last, nil
+	}
+}
+
+// sameEvents reports whether two trials of an agent share their events.
+func sameEvents(a, b *transcript.Transcript) bool {
+	if len(a.Events) == 0 || len(a.Events) != len(b.Events) || &a.Events[0] != &b.Events[0] {
+		return false
+	}
+	other := b.Header
+	other.ID, other.Trial = a.Header.ID, a.Header.Trial
+	return a.Header == other
+}
+
 // grade grades a stored episode. It is safe for concurrent use.
 func (r *Run) grade(e *episode.Stored) (graded, error) {
 	h := e.Transcript.Header
@@ -259,30 +284,38 @@ func Verdict(stage *episode.Stage) func(*suite.Instance, *transcript.Transcript)
 	}
 }
 
-// StoreGrades grades every episode, stores the grades in the run's file, and returns the rows.
+// StoreGrades grades every episode from its transcript, stores the grades in the run's file, and returns the rows.
 func (r *Run) StoreGrades(ctx context.Context) ([]report.Row, error) {
-	rows, err := r.Rows(ctx)
+	state, err := r.state(ctx)
+	if err != nil {
+		state = "" // rows are not kept
+	}
+	rows, err := r.collect(ctx, func(visit func(*Entry) error) error { return r.graded(ctx, state, visit) })
 	if err != nil {
 		return nil, err
 	}
-	grades := make(map[string]json.RawMessage, len(rows))
+	ids, places := make([]string, len(rows)), make(map[string]int, len(rows))
 	for i := range rows {
-		g := &rows[i].Grade
-		if grades[g.Episode], err = task.Marshal(g.Whole()); err != nil {
-			return nil, err
-		}
+		ids[i] = rows[i].Grade.Episode
+		places[ids[i]] = i
 	}
-	return rows, r.Store.PutGrades(ctx, grades)
+	return rows, r.Store.PutGrades(ctx, ids, func(id string) (json.RawMessage, error) {
+		return task.Marshal(rows[places[id]].Grade.Whole())
+	})
 }
 
-// Rows grades the run and returns a row for each episode, in canonical order.
+// Rows returns a graded row for each episode, in canonical order.
 func (r *Run) Rows(ctx context.Context) ([]report.Row, error) {
+	return r.collect(ctx, func(visit func(*Entry) error) error { return r.Entries(ctx, visit) })
+}
+
+func (r *Run) collect(ctx context.Context, each func(func(*Entry) error) error) ([]report.Row, error) {
 	episodes, _, err := r.Store.State(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]report.Row, 0, episodes)
-	err = r.Entries(ctx, func(e *Entry) error {
+	err = each(func(e *Entry) error {
 		rows = append(rows, e.Row)
 		return nil
 	})
@@ -301,9 +334,9 @@ func (r *Run) EachRow(ctx context.Context, ids []string, visit func(report.Row, 
 			return r.Store.Some(ctx, ids, visit)
 		}
 	}
-	return inOrder(ctx, read, r.grade, func(g graded) error {
-		row := shown(g.instance)
-		row.Grade, row.Sample = report.GradedOf(g.grade), &g.sample
+	return inOrder(ctx, read, r.grader, func(g graded) error {
+		row, sample := shown(g.instance), g.sample // a pointer into g would keep the transcript
+		row.Grade, row.Sample = report.GradedOf(g.grade), &sample
 		if text, is := Explanation(&g.grade, g.stored.Transcript); is {
 			var err error
 			if row.Explained, err = r.explained(g.instance, text, opinions[g.grade.Episode]); err != nil {
