@@ -9,14 +9,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// foldHelp makes all commands fold their help at the width of the terminal. Help that a pipe reads keeps its lines.
+// helpWidth is the width of help that no terminal reads, in cells.
+const helpWidth = 80
+
+// foldHelp makes all commands fold their help at the width of the terminal.
 func (a *app) foldHelp(root *cobra.Command) {
 	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		width, terminal := a.Width(a.raw.Out)
 		if !terminal {
-			show(cmd, args)
-			return
+			width = helpWidth
 		}
 		var text bytes.Buffer
 		out := cmd.OutOrStdout()
@@ -34,7 +36,7 @@ func folded(text string, width int) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if n := len(lines); n > 0 && line != "" && lines[n-1] != "" && column(line) == indent(line) &&
-			indent(line) == column(lines[n-1]) && !strings.HasSuffix(lines[n-1], ":") {
+			indent(line) == column(lines[n-1]) && !strings.HasSuffix(lines[n-1], ":") && !isCommand(line) {
 			lines[n-1] += " " + strings.TrimSpace(line)
 			continue
 		}
@@ -60,6 +62,9 @@ func folded(text string, width int) string {
 	}
 	return b.String()
 }
+
+// isCommand reports whether a line is a command to type.
+func isCommand(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "seatrial ") }
 
 // indent returns the number of blanks at the start of a line.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

@@ -17,7 +17,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 		var out bytes.Buffer
 		p := quiet(nil, &out)
 		p.Out = &out
-		p.Width = func(io.Writer) (int, bool) { return width, width > 0 }
+		p.Width = func(io.Writer) (int, bool) { return width, width > 0 } // 0: a pipe
 		if code := Do(append(strings.Fields(name), "--help"), p); code != 0 {
 			t.Fatalf("%s --help: exit code %d", name, code)
 		}
@@ -29,9 +29,12 @@ func TestHelpFitsATerminal(t *testing.T) {
 		names = append(names, c.Name())
 	}
 	for _, name := range names {
-		whole := print(name, 0)
-		for _, width := range []int{80, 120} {
+		whole := print(name, 10_000)
+		for _, width := range []int{0, 80, 120} {
 			got := print(name, width)
+			if width == 0 {
+				width = helpWidth
+			}
 			if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(whole), " ") {
 				t.Errorf("%s --help at %d columns has other words", name, width)
 			}
