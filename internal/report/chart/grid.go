@@ -82,8 +82,11 @@ func (g *Grid) draw(p *pen) {
 	}
 	label = min(label, p.width*0.36)
 	left := margin + label + 14
-	// If not all columns fit, the rest come below.
+	// If not all columns fit, the rest come below, in blocks of equal width.
 	fit := max(1, int((p.width-margin-left)/minCellWidth))
+	if blocks := (len(g.Columns) + fit - 1) / fit; blocks > 1 {
+		fit = (len(g.Columns) + blocks - 1) / blocks
+	}
 	for from := 0; from < len(g.Columns); from += fit {
 		if from > 0 {
 			p.y += 10
@@ -97,7 +100,11 @@ func (g *Grid) drawColumns(p *pen, from, to int, left, label float64) {
 	lines := make([][]string, to-from)
 	most := 1
 	for i := range lines {
-		lines[i] = wrap(broken(plain(g.Columns[from+i])), width-6, sizeSmall, false, 4)
+		name := plain(g.Columns[from+i])
+		if textWidth(name, sizeSmall, false) > width-6 {
+			name = broken(name)
+		}
+		lines[i] = wrap(name, width-6, sizeSmall, false, 4)
 		most = max(most, len(lines[i]))
 	}
 	p.y += 4 + 13*float64(most)
@@ -125,12 +132,12 @@ func (g *Grid) drawColumns(p *pen, from, to int, left, label float64) {
 	}
 }
 
-// broken lets a long name break after its colons and plus signs.
+// broken lets a long name break after its colons, plus signs and hyphens.
 func broken(name string) string {
 	var b []rune
 	for _, r := range name {
 		b = append(b, r)
-		if r == ':' || r == '+' {
+		if r == ':' || r == '+' || r == '-' {
 			b = append(b, ' ')
 		}
 	}

@@ -15,7 +15,7 @@ var cleanFaulted = Entry{
 	Description: "Each row is a kind of fault. The square is the success of the clean pairs, the dot that of the same " +
 		"instances under the fault. The line is the 95 % interval of the paired difference, drawn from the square.",
 	make: func(s *Source) ([]chart.Panel, []string, error) {
-		list := faulted(s, report.ByKind)
+		list, note := fitting(s, 0, report.ByKind, report.ByHazard, report.ByAll)
 		named := names(cohorts(list))
 		panel := &chart.Rows{Axis: chart.Shares("success"), Series: []string{"clean pairs", "under faults"}, Joined: true}
 		subject := report.Cohort{}
@@ -40,9 +40,43 @@ var cleanFaulted = Entry{
 			row.Points = []chart.Point{{Value: *f.CleanRate}, struck}
 			panel.Rows = append(panel.Rows, row)
 		}
-		return some(panel), []string{"Right column: the paired difference in percentage points, with its 95 % interval. " +
-			"The interval is drawn from the success of the clean pairs."}, nil
+		flatten(panel)
+		return some(panel), append(note, "Right column: the paired difference in percentage points, with its 95 % "+
+			"interval. The interval is drawn from the success of the clean pairs."), nil
 	},
+}
+
+// flatten gives the rows of a panel the names of their headings if every heading has one row.
+func flatten(panel *chart.Rows) {
+	for i := range panel.Rows {
+		if panel.Rows[i].Heading != (i%2 == 0) {
+			return
+		}
+	}
+	rows := panel.Rows[:0]
+	for i := 1; i < len(panel.Rows); i += 2 {
+		row := panel.Rows[i]
+		row.Label = panel.Rows[i-1].Label
+		rows = append(rows, row)
+	}
+	panel.Rows = rows
+}
+
+// maxRows bounds the rows of a chart: more do not fit on a page.
+const maxRows = 60
+
+// fitting lists the summaries by the first of several aspects, from the finest to the coarsest, whose rows fit in a
+// chart beside other rows, or by the last. The note says what is left out.
+func fitting(s *Source, others int, aspects ...string) (list []*report.Faulted, note []string) {
+	for i, by := range aspects {
+		list = faulted(s, by) // nothing by no aspect
+		if n := len(list) + len(cohorts(list)) + others; n <= maxRows || i == len(aspects)-1 {
+			return list, note
+		}
+		note = []string{"Kinds of faults are summed up, because they have too many rows: the chart kinds-agents and the table " +
+			"tbx-5 show each."}
+	}
+	return list, note
 }
 
 // faulted lists the summaries by an aspect that tables list.

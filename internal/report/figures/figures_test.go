@@ -348,3 +348,51 @@ func TestNamesTellCohortsApart(t *testing.T) {
 		}
 	}
 }
+
+// TestManyAgentsFitOnAPage draws a run of thirty agents: kinds of faults are summed up where each of them would need a
+// row for each agent, and the notes say so.
+func TestManyAgentsFitOnAPage(t *testing.T) {
+	const agents = 30
+	set := drawn(3)
+	rows := slices.DeleteFunc(set.Rows, func(r report.Row) bool {
+		return r.Grade.Agent != "a" || r.Grade.Arm != "" || strings.Contains(r.Condition, ":")
+	})
+	set.Rows = nil
+	for i := range agents {
+		for _, row := range rows {
+			g := *row.Grade.Whole()
+			g.Agent, g.Episode = fmt.Sprint("agent-", i), fmt.Sprint(i, g.Episode)
+			row.Grade = report.GradedOf(g)
+			set.Rows = append(set.Rows, row)
+		}
+	}
+	s := sourceOf(t, set)
+	for _, name := range []string{"clean-faulted", "forest", "kinds-agents"} {
+		c, err := s.Chart(name)
+		if err != nil || c.Empty() {
+			t.Fatalf("%s: %v", name, err)
+		}
+		named := map[string]int{} // rows by their labels
+		for _, panel := range c.Panels {
+			switch p := panel.(type) {
+			case *chart.Rows:
+				for i := range p.Rows {
+					named[p.Rows[i].Label]++
+				}
+			case *chart.Grid:
+				if len(p.Columns) != agents {
+					t.Errorf("%s has %d columns", name, len(p.Columns))
+				}
+				for i := range p.Rows {
+					named[p.Rows[i].Label]++
+				}
+			}
+		}
+		if len(named) == 0 || named["exec.timeout"] > 0 || named["out.truncated"] > 0 {
+			t.Errorf("%s has a row for each kind: %v", name, named)
+		}
+		if !strings.Contains(strings.Join(c.Notes, " "), "summed up") {
+			t.Errorf("%s does not say what it leaves out: %q", name, c.Notes)
+		}
+	}
+}

@@ -20,10 +20,10 @@ var forest = Entry{
 		notes := []string{"Right column: the difference, its 95 % interval (of the row alone), and the p value of a " +
 			"sign-flip test; p (Holm) is corrected for the number of kinds."}
 		if len(s.Report.Pairs) > 0 {
-			pairDifferences(s, panel)
+			notes = append(pairDifferences(s, panel), notes...)
 			notes = append(notes, "Right of zero: the second side is better than the first.")
 		} else {
-			conditionDifferences(s, panel)
+			notes = append(conditionDifferences(s, panel), notes...)
 			notes = append(notes, "Differences are to the clean pairs of the same instances or tasks.")
 		}
 		return some(panel), notes, nil
@@ -50,17 +50,34 @@ func differ(panel *chart.Rows, heading *string, subject, label string, e statist
 	panel.Rows = append(panel.Rows, row)
 }
 
-func pairDifferences(s *Source, panel *chart.Rows) {
+func pairDifferences(s *Source, panel *chart.Rows) (note []string) {
+	if len(s.Report.Pairs) > maxRows {
+		note = []string{"Kinds of faults are left out, because they have too many rows: seatrial compare shows each."}
+	}
 	heading := ""
 	for i := range s.Report.Pairs {
 		p := &s.Report.Pairs[i]
+		if note != nil && p.Kind != "" {
+			continue
+		}
 		differ(panel, &heading, p.B.ID().String()+" less "+p.A.ID().String(), cmp.Or(p.Kind, p.Part), p.Paired(),
 			&p.Test)
 	}
+	return note
 }
 
-func conditionDifferences(s *Source, panel *chart.Rows) {
-	list := append(faulted(s, report.ByAll), faulted(s, report.ByKind)...)
+func conditionDifferences(s *Source, panel *chart.Rows) []string {
+	others := len(s.Report.Conditions)
+	if s.Report.Robustness != nil {
+		for i := range s.Report.Robustness.Harmless {
+			if s.Report.Robustness.Harmless[i].Kind == "" {
+				others++
+			}
+		}
+	}
+	whole := faulted(s, report.ByAll)
+	parts, note := fitting(s, len(whole)+others, report.ByKind, report.ByHazard, "")
+	list := append(whole, parts...)
 	all := cohorts(list)
 	for i := range s.Report.Conditions {
 		if c := s.Report.Conditions[i].ID(); !slices.Contains(all, c) {
@@ -88,4 +105,5 @@ func conditionDifferences(s *Source, panel *chart.Rows) {
 			}
 		}
 	}
+	return note
 }

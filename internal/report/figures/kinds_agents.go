@@ -12,7 +12,12 @@ var kindsAgents = Entry{
 	Description: "Each row is a kind of fault and each column an agent. A cell says how many per cent of the valid " +
 		"episodes succeeded; the darker, the more in a light scheme.",
 	make: func(s *Source) ([]chart.Panel, []string, error) {
+		notes := []string{"The line in a cell is the 95 % interval, from 0 % at the left edge to 100 % at the right one."}
 		list := faulted(s, report.ByKind)
+		if len(cohorts(list)) > maxColumns {
+			list = faulted(s, report.ByHazard)
+			notes = append(notes, "Kinds are summed up by hazard, because there are so many agents: the table tbx-5 shows each.")
+		}
 		all := cohorts(list)
 		named := names(all)
 		grid := &chart.Grid{Scale: chart.Shares("")}
@@ -39,7 +44,7 @@ var kindsAgents = Entry{
 		}
 		hazard := ""
 		for at, key := range kinds.keys {
-			if key.hazard != hazard {
+			if key.hazard != hazard && key.hazard != key.kind {
 				hazard = key.hazard
 				grid.Rows = append(grid.Rows, chart.GridRow{Label: hazard, Heading: true})
 			}
@@ -48,7 +53,9 @@ var kindsAgents = Entry{
 		if grid.Rows == nil {
 			return nil, nil, nil
 		}
-		return []chart.Panel{grid}, []string{"The line in a cell is the 95 % interval, from 0 % at the left edge to 100 % " +
-			"at the right one."}, nil
+		return []chart.Panel{grid}, notes, nil
 	},
 }
+
+// maxColumns bounds the columns of a chart with a row for each kind of fault.
+const maxColumns = 24
