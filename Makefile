@@ -59,12 +59,8 @@ million: ## make a run of EPISODES (a million) and time its report; takes half a
 docs: ## run the commands of the documentation and write their output into the pages
 	go test ./docs -rewrite
 
-pictures: ## draw the pictures of the documentation again
-	d=$$(mktemp -d) && go build -o $$d/seatrial ./cmd/seatrial && \
-	$$d/seatrial build --corpus demo --limit 8 --style func --fault exec.timeout --fault out.truncated \
-		--fault spec.param-renamed --seed 7 --out $$d/suite && \
-	$$d/seatrial run $$d/suite --agent random --agent retry --agent recover --out $$d/run && \
-	$$d/seatrial plot $$d/run --chart clean-faulted --out docs/clean-faulted.png; rm -rf $$d
+pictures: ## draw the pictures of the documentation again; needs Chromium
+	ci/pictures.sh
 
 clients: ## try MCP clients on a served suite, and compare with docs/clients.md; needs Python and npm
 	ci/clients/run.py

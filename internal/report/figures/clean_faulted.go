@@ -73,8 +73,8 @@ func fitting(s *Source, others int, aspects ...string) (list []*report.Faulted, 
 		if n := len(list) + len(cohorts(list)) + others; n <= maxRows || i == len(aspects)-1 {
 			return list, note
 		}
-		note = []string{"Kinds of faults are summed up, because they have too many rows: the chart kinds-agents and the table " +
-			"tbx-5 show each."}
+		note = []string{"Kinds of faults are summed up, because they have too many rows: the chart kinds-agents and the " +
+			"table tbx-5 show each."}
 	}
 	return list, note
 }
