@@ -253,13 +253,16 @@ func sameRows(a, b *finding) bool {
 	})
 }
 
-// append adds the rows of a later page.
-func (f *finding) append(page *finding) {
+// append adds the rows of a later page, and reports whether the page has the same fields.
+func (f *finding) append(page *finding) bool {
+	if len(f.rows) == 0 {
+		f.names, f.given = page.names, page.given
+	} else if len(page.rows) > 0 && !slices.Equal(f.names, page.names) {
+		return false
+	}
 	f.rows, f.rewritten = append(f.rows, page.rows...), true
 	f.cursor, f.cursorName = page.cursor, page.cursorName
-	if len(f.names) == 0 {
-		f.names, f.given = page.names, page.given
-	}
+	return true
 }
 
 // delivered returns the name under which a documented field was delivered: references use that.

@@ -687,3 +687,38 @@ func TestRecoveryIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestPagerIsFound: the tool that takes a cursor is the one whose only required argument has words of the cursor's
+// field, not one whose short name is inside another word; a page with other fields is not a page of the same table.
+func TestPagerIsFound(t *testing.T) {
+	taking := func(name, description, argument string) *task.Tool {
+		return &task.Tool{Name: name, Description: description, Parameters: &task.Schema{Required: []string{argument},
+			Properties: []task.Property{{Name: argument, Schema: &task.Schema{Types: []string{"string"}}}}}}
+	}
+	short, book := taking("get_count", "Counts records.", "t"), taking("get_books", "Lists books.", "cursor")
+	next := taking("x17", "Returns the next page of a long result.", "cursor")
+	for what, test := range map[string]struct {
+		tools []*task.Tool
+		want  string
+	}{
+		"short": {[]*task.Tool{short}, ""}, "after a short one": {[]*task.Tool{short, next}, "x17"},
+		"after one that speaks of no page": {[]*task.Tool{book, next}, "x17"}, "the only one": {[]*task.Tool{book}, "get_books"},
+	} {
+		p := &Policy{view: &task.View{Tools: test.tools}}
+		if got, _ := p.pager("next_cursor"); got != test.want {
+			t.Errorf("%s: %q, want %q", what, got, test.want)
+		}
+	}
+	p := &Policy{tactics: tactics}
+	read := func(content string) *finding {
+		f, _ := p.findIn([]byte(content), seaDoc())
+		return f
+	}
+	f := read(`[{"ship":"Ann","crew":3}]`)
+	if f.append(read(`[{"count":7}]`)) || len(f.rows) != 1 {
+		t.Error("a result with other fields is taken for a page")
+	}
+	if !f.append(read(`[{"ship":"Bo","crew":4}]`)) || len(f.rows) != 2 {
+		t.Error("the next page is refused")
+	}
+}

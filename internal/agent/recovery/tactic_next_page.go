@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 var nextPageTactic = &tactic{
@@ -27,8 +28,7 @@ var nextPageTactic = &tactic{
 				if !ok || !page.table || page.cursor == cursor {
 					return remedy{}, false
 				}
-				f.append(page)
-				return remedy{}, true
+				return remedy{}, f.append(page)
 			},
 		}}, true
 	},
@@ -50,13 +50,23 @@ func (f *finding) readCursor() {
 	}
 }
 
-// pager finds the tool that takes a cursor, and the argument that it takes it as.
+// pager finds the tool that takes a cursor, and the argument that it takes it as: the only required one, with a name of
+// words of the cursor's field. It prefers a tool that speaks of pages or cursors.
 func (p *Policy) pager(field string) (tool, argument string) {
-	at := slices.IndexFunc(p.view.Tools, func(t *task.Tool) bool {
-		return t.Parameters != nil && len(t.Parameters.Required) == 1 && strings.Contains(field, t.Parameters.Required[0])
-	})
-	if at < 0 {
-		return "", ""
+	words, spoken := english.NameWords(field), false
+	for _, t := range p.view.Tools {
+		if t.Parameters == nil || len(t.Parameters.Required) != 1 {
+			continue
+		}
+		only := t.Parameters.Required[0]
+		if slices.ContainsFunc(english.NameWords(only), func(w string) bool { return !slices.Contains(words, w) }) {
+			continue
+		}
+		about := strings.ToLower(t.Name + " " + t.Description)
+		speaks := strings.Contains(about, "page") || strings.Contains(about, "cursor")
+		if tool == "" || speaks && !spoken {
+			tool, argument, spoken = t.Name, only, speaks
+		}
 	}
-	return p.view.Tools[at].Name, p.view.Tools[at].Parameters.Required[0]
+	return tool, argument
 }

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,15 +35,23 @@ func (w *World) Schema(ctx context.Context) (*schema.Database, error) {
 
 func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 	d := &schema.Database{}
-	list, err := c.query(ctx, `SELECT name, type, sql FROM sqlite_schema WHERE type IN ('table', 'view')
-		AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY rowid`, nil, limits{})
+	list, err := c.query(ctx, `SELECT s.name, coalesce(l.type, s.type), s.sql FROM sqlite_schema AS s
+		LEFT JOIN pragma_table_list AS l ON l.schema = 'main' AND l.name = s.name WHERE s.type IN ('table', 'view')
+		AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY s.rowid`, nil, limits{})
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range list.Rows {
 		t := schema.Table{Name: row[0].(string), View: row[1] == "view"}
-		if t.View {
-			t.Definition, _ = row[2].(string)
+		t.Definition, _ = row[2].(string)
+		switch {
+		case row[1] == "shadow": // what a module keeps its rows in
+			continue
+		case row[1] == "virtual", t.View && readsAny(t.Definition, d.Virtual):
+			d.Virtual = append(d.Virtual, t.Name)
+			continue
+		case !t.View:
+			t.Definition = ""
 		}
 		if err := readTable(ctx, c, &t); err != nil {
 			if t.View {
@@ -58,6 +67,13 @@ func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 		}
 	}
 	return d, nil
+}
+
+// readsAny reports whether the statement of a view could read one of these tables.
+func readsAny(statement string, tables []string) bool {
+	return slices.ContainsFunc(tables, func(name string) bool {
+		return regexp.MustCompile(`(?i)(^|\W)` + regexp.QuoteMeta(name) + `($|\W)`).MatchString(statement)
+	})
 }
 
 func readTable(ctx context.Context, c *connection, t *schema.Table) error {

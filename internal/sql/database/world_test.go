@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -552,5 +553,43 @@ func TestAFailedOpeningFreesItsPlace(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("a statement waits for a connection that does not exist")
 		}
+	}
+}
+
+// TestVirtualTablesAreSetApart: a database with a full-text index and an R-tree is used like any other; its virtual
+// tables and what reads them are named apart, and the tables in which modules keep their rows are not shown.
+func TestVirtualTablesAreSetApart(t *testing.T) {
+	file := makeFile(t, `CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT);
+		CREATE VIRTUAL TABLE note_index USING fts5(body, content='note', content_rowid='id');
+		CREATE VIRTUAL TABLE "place of" USING rtree(id, west, east);
+		CREATE TRIGGER note_added AFTER INSERT ON note BEGIN
+			INSERT INTO note_index (rowid, body) VALUES (new.id, new.body);
+		END;
+		CREATE VIEW found AS SELECT body FROM NOTE_INDEX WHERE note_index MATCH 'sea';
+		CREATE VIEW bodies AS SELECT body FROM note;
+		INSERT INTO note VALUES (1, 'the sea'), (2, 'a hill');
+		INSERT INTO "place of" VALUES (1, 2, 3);`)
+	w := openWorld(t, file, Options{})
+	sch, err := w.Schema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range sch.Tables {
+		names = append(names, sch.Tables[i].Name)
+	}
+	if want := []string{"note", "bodies"}; !slices.Equal(names, want) {
+		t.Errorf("tables %q, want %q", names, want)
+	}
+	if want := []string{"note_index", "place of", "found"}; !slices.Equal(sch.Virtual, want) {
+		t.Errorf("virtual %q, want %q", sch.Virtual, want)
+	}
+	c, err := Shuffled(t.Context(), w, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if r, err := c.Query(t.Context(), "SELECT count(*) FROM bodies", nil); err != nil || r.Rows[0][0] != int64(2) {
+		t.Errorf("the copy: %v, %v", r, err)
 	}
 }

@@ -41,6 +41,9 @@ type Database struct {
 	Name        string
 	Description string
 	Tables      []Table
+	// Virtual names the tables of SQLite's modules, such as full-text indexes, and the views of them. They are not among
+	// the tables: nobody else can copy their rows.
+	Virtual []string
 }
 
 // Table is a table or view.

@@ -295,7 +295,10 @@ func (r *resolver) source(t *ast.TableRef, sc *scope) (*Source, error) {
 		}
 	}
 	table := r.q.Schema.Table(name)
-	if table == nil {
+	switch {
+	case table == nil && slices.ContainsFunc(r.q.Schema.Virtual, func(v string) bool { return schema.SameName(v, name) }):
+		return nil, r.q.errorAt(t, ReasonUnsupported, "%q is a virtual table, or a view of one", name)
+	case table == nil:
 		return nil, r.q.errorAt(t, ReasonUnknown, "no table %q in database %s", name, r.q.Schema.Name)
 	}
 	src := &Source{Name: table.Name, Table: table, Columns: make([]Column, len(table.Columns))}
