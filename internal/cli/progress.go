@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"golang.org/x/term"
 )
@@ -66,7 +67,7 @@ func (m *meter) show(pass string, done, total int, rest string) {
 	line := fmt.Sprintf("%-8s %d/%d", pass, done, total)
 	if elapsed := now.Sub(m.began).Seconds(); elapsed > 0.5 && done > 0 {
 		rate := float64(done) / elapsed
-		line += fmt.Sprintf("  %.0f/s", rate)
+		line += "  " + rateText(rate)
 		if total > done {
 			left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
 			line += fmt.Sprintf("  %s left", left)
@@ -79,11 +80,20 @@ func (m *meter) show(pass string, done, total int, rest string) {
 		m.app.note("%s", line)
 		return
 	}
-	if len(line) > m.width-1 {
-		line = line[:m.width-1]
-	}
+	line = table.Cut(line, m.width-1)
 	m.shown = true
-	_, _ = fmt.Fprintf(m.app.raw.Err, "\r%s%s", line, strings.Repeat(" ", m.width-1-len(line)))
+	_, _ = fmt.Fprintf(m.app.raw.Err, "\r%s%s", line, strings.Repeat(" ", m.width-1-table.Width(line)))
+}
+
+// rateText writes episodes a second, or a minute if they are slow.
+func rateText(rate float64) string {
+	switch {
+	case rate >= 10:
+		return fmt.Sprintf("%.0f/s", rate)
+	case rate >= 1:
+		return fmt.Sprintf("%.1f/s", rate)
+	}
+	return fmt.Sprintf("%.1f/min", 60*rate)
 }
 
 // clear removes the line.

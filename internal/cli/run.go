@@ -231,7 +231,7 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 	m := a.meter()
 	r.Progress = func(p episode.Progress) {
 		rest := fmt.Sprintf("%d invalid", p.Failed())
-		if p.Right > 0 {
+		if p.Judged > 0 {
 			rest = fmt.Sprintf("%d right  %s", p.Right, rest)
 		}
 		if p.Usage.CostUSD > 0 {
@@ -266,9 +266,13 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 		rows, err = run.StoreGrades(ctx)
 	}
 	if n := progress.Invalid[transcript.EndProvider]; err == nil && progress.Done > 0 && n == progress.Done {
+		all := "all " + table.Counted(n, "episode")
+		if n == 1 {
+			all = "the only episode"
+		}
 		causes, causesErr := participants.ProviderCauses(ctx, r.Store)
 		err = errors.Join(causesErr, &diag.Error{Exit: diag.ExitProvider, Hint: a.resumeHint,
-			Message: fmt.Sprintf("the provider failed in all %d episodes: %s", n, causes)})
+			Message: fmt.Sprintf("the provider failed in %s: %s", all, causes)})
 	}
 	return progress, rows, err
 }

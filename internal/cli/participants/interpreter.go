@@ -83,7 +83,8 @@ func openInterpreter(ctx context.Context, o *settings.Run) (engine python.Engine
 	return engine, limits, nil
 }
 
-// KeepRows lets a run, if it is not nil, keep its graded rows in the cache folder, if there is one and the run has none.
+// KeepRows lets a run, if it is not nil, keep its graded rows in the cache folder, if there is one, where it has none
+// itself.
 func KeepRows(run *runs.Run) {
 	if folder := CacheFolder(); run != nil && folder != "" {
 		run.KeepRows(filepath.Join(folder, "rows"), runs.KeptFrom)

@@ -121,6 +121,9 @@ func ProviderCauses(ctx context.Context, store *episode.Store) (string, error) {
 	for _, message := range causes.Messages[:min(most, len(causes.Messages))] {
 		parts = append(parts, fmt.Sprintf("%s (%d)", message, causes.Counts[message]))
 	}
+	if len(parts) == 1 && causes.Counts[causes.Messages[0]] == 1 {
+		parts = causes.Messages
+	}
 	if more := len(causes.Messages) - most; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d other causes", more))
 	}

@@ -76,8 +76,10 @@ type Progress struct {
 	Done    int // ended and on disk
 	// Invalid counts those of Done that ended invalid, by end.
 	Invalid map[string]int
-	// Right counts those of Done that succeeded, of models and commands, if [Run.Judge] is set.
-	Right   int
+	// Judged counts the valid ones of Done that [Run.Judge] was asked about, of models and commands; Right counts those of
+	// them that succeeded.
+	Judged, Right int
+
 	Usage   task.Usage
 	Elapsed time.Duration
 }
@@ -316,14 +318,15 @@ func (x *execution) episode(
 	if j.participant.Model {
 		x.repeat(record.Transcript.End())
 	}
-	right := false
+	judged, right := false, false
 	if j.participant.Model && r.Judge != nil && r.Progress != nil && transcript.Valid(record.Transcript.End().End) {
+		judged = true
 		right, _ = r.Judge(j.instance, record.Transcript) // grading reports what cannot be graded
 	}
 	x.pending.Add(1)
 	durable := func(err error) {
 		defer x.pending.Done()
-		x.account(record.Transcript.End(), err, right)
+		x.account(record.Transcript.End(), err, judged, right)
 	}
 	if err := r.Store.Put(record, durable); err != nil {
 		durable(err)
@@ -389,7 +392,7 @@ func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Tr
 }
 
 // account counts an episode that is on disk, or stops the run if it could not be stored.
-func (x *execution) account(end *transcript.Event, err error, right bool) {
+func (x *execution) account(end *transcript.Event, err error, judged, right bool) {
 	if err != nil {
 		x.fail(err)
 		return
@@ -398,6 +401,9 @@ func (x *execution) account(end *transcript.Event, err error, right bool) {
 	defer x.mu.Unlock()
 	p := &x.progress
 	p.Done++
+	if judged {
+		p.Judged++
+	}
 	if right {
 		p.Right++
 	}

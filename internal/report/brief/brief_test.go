@@ -120,7 +120,10 @@ func TestProbeSaysWhyAnAgentIsNotTried(t *testing.T) {
 	for want, g := range map[string]grade.Grade{
 		"the agent could not be asked: provider: refused": {Invalid: "provider", Message: "refused"},
 		"the agent's program failed: missing":             {Valid: true, Outcome: grade.OutcomeCrashed, Message: "missing"},
-		"the agent starts, and does not answer: silent":   {Valid: true, Outcome: grade.OutcomeSilent},
+		"the agent starts, and ends without an answer":    {Valid: true, Outcome: grade.OutcomeSilent},
+		"the agent starts, and uses up its budget without an answer: turns": {Valid: true,
+			Outcome: grade.OutcomeOutOfBudget, Budget: "turns"},
+		"the agent starts, and what it replies cannot be read": {Valid: true, Outcome: grade.OutcomeUnread},
 		"": {Valid: true, Outcome: grade.OutcomeWrong},
 	} {
 		if got := Probe([]report.Row{{About: &report.About{}, Grade: report.GradedOf(g)}}); got != want {

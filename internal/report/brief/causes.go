@@ -80,8 +80,12 @@ func Probe(rows []report.Row) string {
 		return "the agent could not be asked: " + table.Words(g.Invalid) + ": " + table.Clean(g.Message)
 	case g.Outcome == grade.OutcomeCrashed:
 		return "the agent's program failed: " + table.Clean(g.Message)
-	case g.Outcome == grade.OutcomeSilent, g.Outcome == grade.OutcomeUnread, g.Outcome == grade.OutcomeOutOfBudget:
-		return "the agent starts, and does not answer: " + table.Words(g.Outcome)
+	case g.Outcome == grade.OutcomeSilent:
+		return "the agent starts, and ends without an answer"
+	case g.Outcome == grade.OutcomeUnread:
+		return "the agent starts, and what it replies cannot be read"
+	case g.Outcome == grade.OutcomeOutOfBudget:
+		return "the agent starts, and uses up its budget without an answer: " + g.Budget
 	}
 	return ""
 }
