@@ -15,10 +15,7 @@ const maxCompared = 100_000
 // stored values overlap in the published database. A value tells columns of different domains apart.
 func (x *Examiner) Columns(ctx context.Context, q *sqlast.Query) ([]task.Column, error) {
 	columns := Columns(q)
-	if !repeatsKind(columns) {
-		return columns, nil
-	}
-	if len(q.Stmt.Cores) > 1 {
+	if len(columns) < 2 || len(q.Stmt.Cores) > 1 {
 		return columns, nil // other branches may take them from elsewhere
 	}
 	next := 1
@@ -46,20 +43,6 @@ func (x *Examiner) Columns(ctx context.Context, q *sqlast.Query) ([]task.Column,
 	return columns, nil
 }
 
-// repeatsKind reports whether two columns may have values of one kind.
-func repeatsKind(columns []task.Column) bool {
-	texts := 0
-	for i := range columns {
-		switch columns[i].Type {
-		case task.TypeText:
-			texts++
-		case task.TypeAny:
-			return len(columns) > 1
-		}
-	}
-	return texts > 1 || len(columns)-texts > 1
-}
-
 // merge gives a column a domain, and the columns of its former domain too.
 func merge(before []task.Column, c *task.Column, domain int) {
 	if former := c.Domain; former != 0 && former != domain {
@@ -72,15 +55,24 @@ func merge(before []task.Column, c *task.Column, domain int) {
 	c.Domain = domain
 }
 
+// unlikeNumbers leaves out texts such as 007, which SQLite compares as numbers and answers do not.
+const unlikeNumbers = " WHERE NOT (typeof(%[1]s) = 'text' AND ltrim(%[1]s, '-') GLOB '0[0-9]*' " +
+	"AND %[1]s NOT GLOB '*[^-0-9.]*')"
+
 // overlap reports whether two columns share a value.
 func (x *Examiner) overlap(ctx context.Context, a, b *task.Column) (bool, error) {
 	key := [4]string{a.Table, a.Column, b.Table, b.Column}
 	if known, ok := x.overlaps[key]; ok {
 		return known, nil
 	}
-	statement := fmt.Sprintf("SELECT 1 FROM (SELECT x.%s AS v FROM %s AS x LIMIT %d) WHERE v IN (SELECT y.%s FROM %s "+
-		"AS y LIMIT %d) LIMIT 1", sqlast.Quote(a.Column), sqlast.Quote(a.Table), maxCompared, sqlast.Quote(b.Column),
-		sqlast.Quote(b.Table), maxCompared)
+	first, second := "x."+sqlast.Quote(a.Column), "y."+sqlast.Quote(b.Column)
+	like, alike := "", ""
+	if (a.Type == task.TypeText) != (b.Type == task.TypeText) {
+		like, alike = fmt.Sprintf(unlikeNumbers, first), fmt.Sprintf(unlikeNumbers, second)
+	}
+	statement := fmt.Sprintf("SELECT 1 FROM (SELECT %s AS v FROM %s AS x%s LIMIT %d) WHERE v IN (SELECT %s FROM %s "+
+		"AS y%s LIMIT %d) LIMIT 1", first, sqlast.Quote(a.Table), like, maxCompared, second, sqlast.Quote(b.Table), alike,
+		maxCompared)
 	r, err := x.world.Query(ctx, statement, nil)
 	if err != nil {
 		return false, fmt.Errorf("values of %s.%s and %s.%s: %w", a.Table, a.Column, b.Table, b.Column, err)

@@ -24,7 +24,7 @@ func TestDomains(t *testing.T) {
 		swapped string // the answer with its columns in another order
 		right   bool
 	}{
-		{"SELECT name, tonnage FROM ship WHERE id = 1", []int{0, 0}, `[[500, "Alba"]]`, true}, // kinds decide
+		{"SELECT name, tonnage FROM ship WHERE id = 1", []int{1, 2}, `[[500, "Alba"]]`, true}, // kinds decide
 		{"SELECT flag, name FROM ship WHERE id = 2", []int{1, 2}, `[["Brisa", "PT"]]`, true},
 		{"SELECT a.name, b.name FROM ship AS a JOIN ship AS b ON b.id = a.id + 1 WHERE a.id = 1", []int{1, 1},
 			`[["Brisa", "Alba"]]`, false},
