@@ -53,6 +53,7 @@ var layout = []string{
 	"condition/toolkit",
 	"condition",
 	"condition/request/grammar",
+	"condition/request/sense",
 	"condition/request",
 	"suite/transcript",
 	"suite",

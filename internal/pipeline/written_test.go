@@ -380,7 +380,9 @@ func TestWrittenDrift(t *testing.T) {
 	}{
 		{"nothing", func(*suite.Suite) {}, ""},
 		{"a wording", func(s *suite.Suite) { change(s, at(s, `"paraphrase"`), "very kind", "very very kind") },
-			"there is no vector"},
+			"build the suite again"},
+		{"an older list of requests", func(s *suite.Suite) { change(s, at(s, `"paraphrase"`), `"asked":"`, `"asked":"0`) },
+			"the reader of 1 written texts was asked about another text or other requests"},
 		{"a lie", func(s *suite.Suite) { change(s, at(s, `"drop-detail"`), "Be so kind", "Be so kind in 1987") },
 			"it is not known what the writer wrote"},
 		{"another reading", func(s *suite.Suite) { change(s, at(s, `"paraphrase"`), `{\"request\":`, `{\"request\":9`) },

@@ -38,6 +38,7 @@ type Scribe struct {
 	known   map[string]request.Written
 	settled map[string]request.Written
 	missing []string // keys of pages without a text and without a writer
+	stale   int      // texts whose reader was asked something else than today, and is not here
 
 	judging sync.Mutex // pages of one task share its analysis
 }
@@ -131,7 +132,7 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		}
 		w.Attempts++
 		text = strings.TrimSpace(text)
-		w.Reader, w.Read = "", ""
+		w.Reader, w.Read, w.Asked = "", "", ""
 		if err := s.judge(ctx, p, w, text); err != nil {
 			return nil, err
 		}
@@ -164,6 +165,16 @@ func (s *Scribe) read(ctx context.Context, p *page, w *request.Written, text str
 	if asked == nil {
 		return nil
 	}
+	if w.Read != "" && w.Asked != asked.Key() {
+		if s.reader.Model == nil {
+			w.Complaint = request.ComplainAsked
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.stale++
+			return nil
+		}
+		w.Read = ""
+	}
 	if w.Read == "" {
 		if s.reader.Model == nil {
 			w.Complaint = request.ComplainNoReader
@@ -173,7 +184,7 @@ func (s *Scribe) read(ctx context.Context, p *page, w *request.Written, text str
 		if err != nil {
 			return err
 		}
-		w.Reader, w.Read = s.reader.Name, strings.TrimSpace(reply)
+		w.Reader, w.Read, w.Asked = s.reader.Name, strings.TrimSpace(reply), asked.Key()
 	}
 	w.Complaint = asked.Complaint(w.Read)
 	return nil
@@ -229,6 +240,13 @@ func (s *Scribe) Missing() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.missing)
+}
+
+// Stale returns the number of texts whose reader chose from other requests than are offered today.
+func (s *Scribe) Stale() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stale
 }
 
 // ask has the writer word the requests of tasks under the conditions, before [requestWorker.work]. Without a scribe

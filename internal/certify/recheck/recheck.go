@@ -414,6 +414,11 @@ func (v *verifier) compareTexts() {
 	if v.scribe == nil {
 		return
 	}
+	if n := v.scribe.Stale(); n > 0 {
+		v.report(wholeSuite, "the reader of %d written texts was asked about another text or other requests than today: its "+
+			"replies say nothing; build the suite again with --written and --reader", n)
+		return
+	}
 	if n := v.scribe.Missing(); n > 0 {
 		v.report(wholeSuite, "of %d requests it is not known what the writer wrote, or it would not be taken today", n)
 	}

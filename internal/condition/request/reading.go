@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/condition/request/sense"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
@@ -59,15 +60,17 @@ func (p *Page) Reading(said string) *Reading {
 	add(withOtherValue(p.Own))
 	add(withoutLastSentence(p.Own))
 	add(withoutSecondThing(p.Own))
-	turned := opposites(p.Own)
+	turned := sense.Opposites(p.Own)
 	for _, s := range turned[:min(len(turned), mostOpposite)] {
 		add(s)
 	}
 	others := slices.Clone(p.Others)
-	own := english.Roots(p.Own)
+	own, alike := english.Roots(p.Own), map[string]float64{}
+	for _, s := range others {
+		alike[s] = english.Alike(own, english.Roots(s))
+	}
 	slices.SortStableFunc(others, func(a, b string) int {
-		return cmp.Or(cmp.Compare(english.Alike(own, english.Roots(b)), english.Alike(own, english.Roots(a))),
-			strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(alike[b], alike[a]), strings.Compare(a, b))
 	})
 	for _, s := range others[:min(len(others), neighbours)] {
 		add(s)
@@ -83,6 +86,9 @@ func (p *Page) Reading(said string) *Reading {
 		Prompt: fmt.Sprintf(readingInstructions, said, b.String()), right: slices.Index(list, p.Own) + 1, page: p,
 	}
 }
+
+// Key is a hash of what the reader is asked. A reply says nothing about another question.
+func (r *Reading) Key() string { return task.Hash(0, "asked", r.Prompt) }
 
 // Complaint says what is wrong with a text by what its reader replied, "" for nothing: the reader has to find the
 // request, and to state every value that stays and none that was left out.
@@ -132,7 +138,7 @@ func (p *Page) strays(said string) string {
 		if values[w] {
 			continue
 		}
-		if all++; text[w] {
+		if all++; text[w] || begins(text, w) {
 			covered++
 		}
 	}
@@ -148,6 +154,20 @@ func (p *Page) strays(said string) string {
 		return complainMeaning
 	}
 	return ""
+}
+
+// begins reports whether a text has a word that begins as another one does: described for description.
+func begins(text map[string]bool, w string) bool {
+	const letters = 5
+	if len(w) < letters {
+		return false
+	}
+	for other := range text {
+		if strings.HasPrefix(other, w[:letters]) {
+			return true
+		}
+	}
+	return false
 }
 
 // clauseStarts begin clauses that a request can lose.

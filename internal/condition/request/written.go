@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seatrial/seatrial/internal/condition/request/sense"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
@@ -26,6 +28,7 @@ type Written struct {
 	Complaint string `json:"complaint,omitempty"` // why the last text was refused
 	Reader    string `json:"reader,omitempty"`    // who said what the text means
 	Read      string `json:"read,omitempty"`      // the reader's reply
+	Asked     string `json:"asked,omitempty"`     // a hash of what the reader was asked
 }
 
 // ReadWritten reads a line of what was written. It says whether the line is about a request: others are about tools,
@@ -68,6 +71,8 @@ const (
 	complainUnread   = "its reader's reply is not the JSON object that was asked for"
 	// ComplainNoReader is the complaint about a text that no reader read.
 	ComplainNoReader = "no reader says what it means"
+	// ComplainAsked is the complaint about a text whose reader chose from other requests than today's.
+	ComplainAsked = "its reader was asked something else than today"
 	// ComplainFar is the complaint about a text that does not mean what the request means, by those who compare meanings.
 	ComplainFar = "it does not stay near enough to what the request means"
 )
@@ -147,7 +152,7 @@ func WrittenParaphrase(t *Task) *Page {
 				return complaint
 			}
 			switch {
-			case turns(own, text, stay):
+			case sense.Differ(t.Query, own, text, stay):
 				return complainTurns
 			case t.settles(at, text):
 				return complainSettles
@@ -237,7 +242,7 @@ func (d *Dropped) written(t *Task, at int, forms []string, tells func(said strin
 				return complainOpen
 			case slices.ContainsFunc(stay, func(form string) bool { return !isSaid(said, form) }):
 				return complainValue
-			case turns(own, said, append(stay, d.Phrase)):
+			case sense.Differ(t.Query, own, said, append(slices.Clone(stay), d.Phrase)):
 				return complainTurns
 			case t.opens(own, said):
 				return complainLacks
@@ -334,10 +339,15 @@ var negations = english.Set("not", "no", "never", "without", "none", "neither", 
 	"excludes", "exclude", "lack", "lacks", "lacking", "cannot", "unless", "omit", "omitting", "non", "outside",
 	"missing", "absent", "unknown", "nothing", "nobody")
 
+// exclusions leave something out without a word of negation.
+var exclusions = regexp.MustCompile(`\b(?:all|any\w*|every\w*|each|nothing|none)(?: \w+){0,3} but\b`)
+
 // denies reports whether a text contains a negation.
 func denies(s string) bool {
-	s = boundPhrases.Replace(strings.ToLower(strings.ReplaceAll(s, "’", "'")))
+	s = sense.Bounds(strings.ReplaceAll(s, "’", "'"))
 	phrase := func(p string) bool { return strings.Contains(s, p) }
-	return slices.ContainsFunc([]string{"n't", "other than", "apart from", "rather than"}, phrase) ||
+	return slices.ContainsFunc([]string{"n't", "other than", "apart from", "besides", "rather than", "put aside", "differs from",
+		"differ from", "different from"}, phrase) ||
+		exclusions.MatchString(s) ||
 		slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return negations[w.Folded] })
 }

@@ -1,4 +1,4 @@
-package request
+package sense
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ func TestOppositesAreRequests(t *testing.T) {
 		"Which harbour has the fewest berths?":    "Which harbour has the most berths?",
 		"List the cheaper berths.":                "List the dearer berths.",
 	} {
-		if got := opposites(own); !slices.Contains(got, want) {
+		if got := Opposites(own); !slices.Contains(got, want) {
 			t.Errorf("%q has the opposites %q, want %q among them", own, got, want)
 		}
 	}
@@ -20,7 +20,7 @@ func TestOppositesAreRequests(t *testing.T) {
 		"Which berths exceed 40 metres?":     "Which berths fewer 40 metres?",
 		"Which record labels are in Bergen?": "Which fewest labels are in Bergen?",
 	} {
-		if got := opposites(own); slices.Contains(got, never) {
+		if got := Opposites(own); slices.Contains(got, never) {
 			t.Errorf("%q has the opposite %q", own, never)
 		}
 	}

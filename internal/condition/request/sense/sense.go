@@ -1,6 +1,9 @@
-package request
+// Package sense says whether two requests ask for the same, as far as their words and the query tell: what is compared,
+// chosen, counted and ordered, and which columns are asked for. It must never know who wrote a text.
+package sense
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,7 +43,7 @@ var sensible = [senses][]string{
 		"cheapest", "emptiest", "worst", "bottom", "minimum", "min", "fewest", "minimal", "narrowest", "slowest", ""},
 	later:      {"after", "later", "since", "following"},
 	earlier:    {"before", "earlier", "until", "preceding", "prior"},
-	latest:     {"latest", "newest"},
+	latest:     {"latest", "newest", "recent", "recently"},
 	earliest:   {"earliest", "oldest"},
 	averaged:   {"average", "averages", "mean", "averaged"},
 	destroying: {"delete", "deletes", "remove", "removes", "cancel", "cancels", "erase", "discard"},
@@ -51,6 +54,11 @@ var sensible = [senses][]string{
 
 // boundPhrases bound a number from one side; some do so by a negation that negates nothing else.
 var boundPhrases = strings.NewReplacer(
+	"his or her", "their", "her or his", "their", "he or she", "they", "him or her", "them",
+	"longest ago", "earliest", "furthest back", "earliest", "over the years", "ever", "over time", "ever",
+	"or longer", "atleast", "or later", "atleast", "or higher", "atleast", "or taller", "atleast", "or older", "atleast",
+	"or larger", "atleast", "or greater", "atleast", "or above", "atleast", "or shorter", "atmost", "or earlier", "atmost",
+	"or lower", "atmost", "or younger", "atmost", "or smaller", "atmost", "or below", "atmost",
 	"or more than", "or more", "or less than", "or less", "or fewer than", "or less",
 	"at least", "atleast", "no fewer than", "atleast", "not fewer than", "atleast", "no less than", "atleast",
 	"not less than", "atleast", "or more", "atleast", "or over", "atleast",
@@ -58,13 +66,16 @@ var boundPhrases = strings.NewReplacer(
 	"up to", "atmost", "more than", "more", "less than", "less", "fewer than", "less",
 )
 
+// ranges name both ends of an order.
+var ranges = regexp.MustCompile(`from (?:the )?\w+est\b(?: \w+)? (?:up |down )?to (?:the )?\w+est\b`)
+
 // sensesOf lists the senses of the words of a text outside of values.
 func sensesOf(s string, values []string) (has [senses]bool) {
 	s = strings.ToLower(s)
 	for _, v := range values {
 		s = strings.ReplaceAll(s, strings.ToLower(v), " ")
 	}
-	for _, w := range english.Words(boundPhrases.Replace(s)) {
+	for _, w := range english.Words(boundPhrases.Replace(ranges.ReplaceAllString(s, " "))) {
 		for i, words := range sensible {
 			has[i] = has[i] || slices.Contains(words, w.Folded)
 		}
@@ -73,8 +84,9 @@ func sensesOf(s string, values []string) (has [senses]bool) {
 }
 
 // turns reports whether a text compares, chooses or computes otherwise than its request: it says the opposite, drops a
-// choice or a comparison, or adds one.
-func turns(own, said string, values []string) bool {
+// choice or a comparison, or adds one. A text may say "or" where the query has alternatives, and name both ends of an order
+// that the request asks for.
+func turns(own, said string, values []string, alternative, ordered bool) bool {
 	a, b := sensesOf(own, values), sensesOf(said, values)
 	for _, pair := range [][2][]sense{
 		{{upwards, highest}, {downwards, lowest}}, {{later, latest}, {earlier, earliest}}, {{begins}, {ends}},
@@ -86,17 +98,17 @@ func turns(own, said string, values []string) bool {
 	}
 	chosen, compared := []sense{highest, lowest, latest, earliest}, []sense{upwards, downwards, later, earlier}
 	either := slices.Concat(chosen, compared)
-	return a[averaged] != b[averaged] || a[destroying] != b[destroying] || b[alternates] && !a[alternates] ||
-		says(a, either) && !says(b, either) || says(b, []sense{highest, lowest, latest}) && !says(a, either)
+	return a[averaged] != b[averaged] || a[destroying] != b[destroying] || b[alternates] && !a[alternates] && !alternative ||
+		says(a, either) && !says(b, either) || says(b, []sense{highest, lowest, latest}) && !says(a, either) && !ordered
 }
 
 func says(has [senses]bool, list []sense) bool {
 	return slices.ContainsFunc(list, func(s sense) bool { return has[s] })
 }
 
-// opposites lists requests that differ from one in the direction of one comparison or choice, in what is computed, or
+// Opposites lists requests that differ from one in the direction of one comparison or choice, in what is computed, or
 // in whether the bound itself counts.
-func opposites(s string) (list []string) {
+func Opposites(s string) (list []string) {
 	swap := func(from, to string) {
 		for _, w := range english.Words(s) {
 			if w.Folded == from {

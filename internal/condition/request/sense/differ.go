@@ -1,0 +1,330 @@
+package sense
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/sql/unsaid"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// pair is a request, another text that should mean the same, and what is known of the query.
+type pair struct {
+	own, said  string   // in lower case, without values
+	sql        string   // the canonical query in lower case
+	outputs    []string // words of the names of the columns that the query returns
+	tables     []string // words of the names of its tables
+	used       map[string]bool
+	texts      bool // all columns of the result are texts
+	aggregates bool // all are aggregates
+	other      map[string]bool
+}
+
+// Differ reports whether a text asks for something else than its request: it turns a comparison or a choice round, and, by
+// the query, counts what the request lists or lists what it counts, names a column that the query does not read, orders
+// or cuts rows otherwise, or makes an example of a condition. Values are ignored; the query is nil where tools cannot be
+// run.
+func Differ(q *sqlast.Query, own, said string, values []string) bool {
+	if turns(own, said, values, q != nil && alternatives.MatchString(q.Source), unsaid.OrderSaid(own)) {
+		return true
+	}
+	if q == nil {
+		return false // of tools that cannot be run
+	}
+	p := newPair(q, Bounds(without(own, values)), Bounds(without(said, values)))
+	return slices.ContainsFunc([]func(*pair) bool{
+		counted, listed, counts, summed, numeric, strange, dated, both, partly, inclusive, firsts, arranged, compared, chosen, exampled, heads,
+	}, func(rule func(*pair) bool) bool { return rule(p) })
+}
+
+var alternatives = regexp.MustCompile(`(?i)\bor\b|\bin *\(|\bunion\b`)
+
+// Bounds writes phrases that bound a number as single words, in lower case.
+func Bounds(s string) string { return boundPhrases.Replace(strings.ToLower(s)) }
+
+func without(s string, values []string) string {
+	s = strings.ToLower(s)
+	for _, v := range values {
+		s = strings.ReplaceAll(s, strings.ToLower(v), " ")
+	}
+	return s
+}
+
+var aggregate = regexp.MustCompile(`(?i)^(?:count|sum|avg|total)\(`)
+
+func newPair(q *sqlast.Query, own, said string) *pair {
+	p := &pair{own: own, said: said, sql: strings.ToLower(q.Canonical()), used: map[string]bool{}, other: map[string]bool{}}
+	p.texts, p.aggregates = true, true
+	for _, c := range q.Output(q.Stmt) {
+		p.texts = p.texts && c.Type == task.TypeText
+		p.aggregates = p.aggregates && aggregate.MatchString(c.Name)
+		for name := range strings.FieldsFuncSeq(c.Name, func(r rune) bool { return strings.ContainsRune("()*,. ", r) }) {
+			p.outputs = append(p.outputs, english.NameWords(name)...)
+		}
+	}
+	reads := func(name string) bool {
+		return regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(strings.ToLower(name)) + `(?:\W|$)`).MatchString(p.sql)
+	}
+	add := func(set map[string]bool, names ...string) {
+		for _, name := range names {
+			for _, w := range english.NameWords(name) {
+				set[root(w)] = true
+			}
+		}
+	}
+	for _, t := range q.Schema.Tables {
+		if reads(t.Name) {
+			p.tables = append(p.tables, english.NameWords(t.Name)...)
+			add(p.used, t.Name, t.Title)
+		}
+		for _, c := range t.Columns {
+			if reads(c.Name) {
+				add(p.used, c.Name, c.Title, c.Description)
+			} else {
+				add(p.other, c.Name, c.Title)
+			}
+		}
+	}
+	return p
+}
+
+var (
+	asksCount    = regexp.MustCompile(`\bhow many\b|\bwhat number\b|(?:^|[.?!:;] )count\b|\bcount (?:of|all|the)\b`)
+	saysCount    = regexp.MustCompile(`\bhow many\b|\bnumber of\b|\bcounts?\b|\btotals?\b|\btimes\b|\boften\b|\bwhat number\b`)
+	extremeCount = regexp.MustCompile(`\b(?:highest|largest|greatest|smallest|lowest|fewest) number of\b`)
+	manyWords    = regexp.MustCompile(`\bmany\b|\bmuch\b|\bnumbers?\b|\bcount\w*\b|\btotals?\b|\btally\b|\baltogether\b|\bamount\w*\b|\btimes\b|\boften\b|\bsum\b|\bhow large\b|\bsize\b`)
+	countNames   = english.Set("count", "sum", "num", "total", "quantity", "capacity", "amount", "population")
+)
+
+// counted reports whether a text counts what the request does not count.
+func counted(p *pair) bool {
+	if saysCount.MatchString(p.own) {
+		return false
+	}
+	if extremeCount.MatchString(p.said) && !strings.Contains(p.sql, "count(") && !strings.Contains(p.own, "most") {
+		return true
+	}
+	if m := howMany.FindStringSubmatch(p.said); m != nil && p.outputsNoun(m) {
+		return false
+	}
+	return asksCount.MatchString(p.said) &&
+		!slices.ContainsFunc(p.outputs, func(w string) bool { return countNames[w] }) &&
+		!(len(p.outputs) > 0 && (p.outputs[0] == "number" || p.outputs[0] == "no"))
+}
+
+// listed reports whether a text no longer asks for the count that the request asks for.
+func listed(p *pair) bool {
+	return asksCount.MatchString(p.own) && slices.Contains(p.outputs, "count") && !manyWords.MatchString(p.said)
+}
+
+var countOf = regexp.MustCompile(`(?:\bhow many|\bnumber of|\bcount(?: of| up)?)(?: (?:the|all|of|those|different|distinct|these|number))* (\w+)`)
+
+// counts reports whether a text counts other things than the request.
+func counts(p *pair) bool {
+	a, b := countOf.FindStringSubmatch(p.own), countOf.FindStringSubmatch(p.said)
+	if a == nil || b == nil {
+		return false
+	}
+	x, y := root(a[1]), root(b[1])
+	known := func(r string) bool { return p.used[r] || p.other[r] }
+	return x != y && known(x) && known(y)
+}
+
+var (
+	howMany  = regexp.MustCompile(`\bhow many (\w+)(?: (\w+))?`)
+	averages = english.Set("sum", "avg", "max", "min", "total")
+)
+
+// summed reports whether a text counts things where the request adds up, or averages, something else.
+func summed(p *pair) bool {
+	m := howMany.FindStringSubmatch(p.said)
+	if m == nil || howMany.MatchString(p.own) || slices.Contains(p.outputs, "count") || slices.Contains(p.outputs, "counts") ||
+		!slices.ContainsFunc(p.outputs, func(w string) bool { return averages[w] }) {
+		return false
+	}
+	return !p.outputsNoun(m)
+}
+
+// outputsNoun reports whether what is counted names a column of the result.
+func (p *pair) outputsNoun(m []string) bool {
+	return slices.ContainsFunc(p.outputs, func(w string) bool {
+		return root(w) == root(m[1]) || m[2] != "" && root(w) == root(m[2])
+	})
+}
+
+var (
+	asksSize = regexp.MustCompile(`(?:^|[.?!;:,] (?:and )?)how (?:much|many|old|long|tall|high|low|far|heavy|large|big|fast)\b`)
+	asksWho  = regexp.MustCompile(`^(?:which of|who)\b[^.?!,;]*[.?!]?$`)
+)
+
+// numeric reports whether a text asks for a number where the query returns texts, or for a thing where it returns one
+// computed number.
+func numeric(p *pair) bool {
+	if p.texts {
+		return asksSize.MatchString(p.said) && !asksSize.MatchString(p.own) && !saysCount.MatchString(p.own)
+	}
+	return p.aggregates && asksWho.MatchString(strings.TrimSpace(p.said)) && !strings.Contains(p.own, "who")
+}
+
+// general are words that name columns and are said of anything.
+var general = english.Set("name", "names", "named", "number", "numbers", "id", "ids", "list", "first", "last", "order",
+	"full", "complete", "have", "has", "use", "used", "all", "people", "person", "one", "type", "details", "detail",
+	"same", "other", "total", "year", "code", "title", "long", "high", "low", "large", "get", "got", "make", "made",
+	"given", "give", "show", "state", "part", "new", "old", "record", "records", "work", "value", "start", "end", "place",
+	"time", "information", "description", "called", "us", "class", "kind", "result", "results", "question", "found",
+	"find", "set", "group", "sum", "top", "most", "best", "status", "note", "level", "unit", "active", "entry",
+	"different", "distinct", "current")
+
+// persons are words that a text may add for those whom a request means.
+var persons = english.Set("member", "members", "customer", "customers", "student", "students", "user", "users",
+	"employee", "employees")
+
+// root is the root of the singular.
+func root(w string) string { return english.Root(english.SingularWord(w)) }
+
+// strange reports whether a text names a column that the query does not read, and the request does not name.
+func strange(p *pair) bool {
+	own := map[string]bool{}
+	for _, w := range english.Words(p.own) {
+		own[root(w.Folded)] = true
+	}
+	for _, w := range english.Words(p.said) {
+		root := root(w.Folded)
+		if len(w.Folded) < 3 || strings.HasSuffix(w.Folded, "ed") || general[w.Folded] || general[english.SingularWord(w.Folded)] || persons[w.Folded] ||
+			english.FunctionWords[w.Folded] || own[root] || p.used[root] ||
+			!p.other[root] {
+			continue
+		}
+		if !slices.ContainsFunc(english.Words(p.own), func(o english.Word) bool {
+			return english.Akin(o.Folded, w.Folded) || len(o.Folded) > 4 && len(w.Folded) > 4 && o.Folded[:4] == w.Folded[:4]
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	asksWhen  = regexp.MustCompile(`(?:^|[.?!;:,] )(?:when\b|(?:on|at|in) (?:what|which) (?:date|day|time|year|month)s?\b)`)
+	asksWhere = regexp.MustCompile(`(?:^|[.?!;:,] )where (?:is|are|was|were|do|does|did)\b`)
+	saysWhere = regexp.MustCompile(`\bwhere\b|\b(?:locat|cit|countr|place|state|town|address|region|venue|origin|destination|` +
+		`district|street|site|position|live)\w*`)
+	saysWhen = regexp.MustCompile(`\bwhen\b|\bdates?\b|\bdays?\b|\byears?\b|\bmonths?\b|\btimes?\b|\bhours?\b`)
+)
+
+// dated reports whether a text asks for a time or a place, and the request does not.
+func dated(p *pair) bool {
+	if asksWhere.MatchString(p.said) && !saysWhere.MatchString(p.own) && !saysWhere.MatchString(strings.Join(p.outputs, " ")) {
+		return true
+	}
+	return asksWhen.MatchString(p.said) && !saysWhen.MatchString(p.own) && !saysWhen.MatchString(strings.Join(p.outputs, " "))
+}
+
+var (
+	bothOf   = regexp.MustCompile(`\bboth\b`)
+	eitherOf = regexp.MustCompile(`\bor\b|\beither\b`)
+)
+
+// both reports whether a text wants two things of which the request wants one.
+func both(p *pair) bool {
+	return bothOf.MatchString(p.said) && !bothOf.MatchString(p.own) && eitherOf.MatchString(p.own)
+}
+
+var bordered = regexp.MustCompile(`\b(?:begin|start|open)\w*\b|\bend(?:s|ing)? (?:in|with|on)\b|\bprefix\b|\bsuffix\b`)
+
+// partly reports whether a text wants a part of a text at its beginning or end, and the request does not.
+func partly(p *pair) bool {
+	return strings.Contains(p.sql, " like '%") && !strings.Contains(p.sql, "order by") && bordered.MatchString(p.said) &&
+		!bordered.MatchString(p.own)
+}
+
+var bounded = regexp.MustCompile(`\batleast\b|\batmost\b`)
+
+// inclusive reports whether exactly one of the two counts the bound itself.
+func inclusive(p *pair) bool {
+	strict := regexp.MustCompile(`[^<>]=`).ReplaceAllString(p.sql, "")
+	onlyStrict := strings.ContainsAny(strict, "<>") && !strings.Contains(p.sql, "<=") && !strings.Contains(p.sql, ">=")
+	return onlyStrict && bounded.MatchString(p.said) && !bounded.MatchString(p.own)
+}
+
+var (
+	first  = regexp.MustCompile(`\b(?:first|last)\b(?: (?:and|or) (?:first|last)\b)?(?:[ -](?:names?|years?|grade\w*|and)\b)?`)
+	choice = regexp.MustCompile(`\b(?:first|last)$`)
+)
+
+// firsts reports whether a text wants the first or last of what the request wants all of.
+func firsts(p *pair) bool {
+	count := func(s string) (n int) {
+		for _, m := range first.FindAllString(s, -1) {
+			if choice.MatchString(m) {
+				n++
+			}
+		}
+		return n
+	}
+	return !strings.Contains(p.sql, "order by") && count(p.said) > count(p.own)
+}
+
+var sorting = regexp.MustCompile(`\bsort\w*\b|\border(?:ed|ing)\b|\b(?:begin|start)ning with\b|\bin (?:the |their )?order\b|` +
+	`\b(?:most|least|\w{2,}est)\b[^.?!,]* first\b|\b(?:down|up)wards?\b|\bgoing from\b|\bat the (?:top|beginning)\b|\branked\b`)
+
+// arranged reports whether a text wants rows in an order where the request wants one row, or no order.
+func arranged(p *pair) bool {
+	return strings.Contains(p.sql, " limit ") && sorting.MatchString(p.said) && !unsaid.OrderSaid(p.own)
+}
+
+// compared reports whether a text compares a value that the request and the query take as it is.
+func compared(p *pair) bool {
+	if strings.ContainsAny(p.sql, "<>") || strings.Contains(p.sql, " between ") || strings.Contains(p.sql, "order by") ||
+		strings.Contains(p.sql, "max(") || strings.Contains(p.sql, "min(") {
+		return false
+	}
+	return comparison.MatchString(p.said) && !comparison.MatchString(p.own)
+}
+
+var comparison = regexp.MustCompile(`\b(?:below|above|less|fewer|greater|exceed\w*|atleast|atmost)\b`)
+
+var ofAll = regexp.MustCompile(`\bthan (?:for |in |of )?(?:any|all|every|the|those|each)|\belse\b|\bever\b|\ball others\b`)
+
+// chosen reports whether a text compares where the request chooses the extreme.
+func chosen(p *pair) bool {
+	extremes, comparisons := []sense{highest, lowest, latest, earliest}, []sense{upwards, downwards, later, earlier}
+	a, b := sensesOf(p.own, nil), sensesOf(p.said, nil)
+	return says(a, extremes) && !says(a, comparisons) && !says(b, extremes) && !ofAll.MatchString(p.said)
+}
+
+var examples = regexp.MustCompile(`\bsuch as\b|\bfor (?:instance|example)\b|\bamong them\b|\bor not\b|\bincluded\b|` +
+	`\band (?:the )?others\b|\bor any\w*\b|\bor some\b|\bwhether\b|\bbe (?:it|they)\b|\bor so\b|\bif possible\b|` +
+	`\b(?:do|does) not matter\b|\bin case\b|\b(?:name|give|show|list|find)(?: me)? (?:just |only )?(?:one|any|a single)\b`)
+
+// exampled reports whether a text makes an example of a condition.
+func exampled(p *pair) bool { return examples.MatchString(p.said) && !examples.MatchString(p.own) }
+
+var head = regexp.MustCompile(`^(?:which|what)(?: (?:is|are|was|were)(?: the)?)? (\w+)(?: (\w+))?`)
+
+// heads reports whether a text of one sentence asks which things of another kind there are.
+func heads(p *pair) bool {
+	said := strings.TrimRight(strings.TrimSpace(p.said), ".?!")
+	m := head.FindStringSubmatch(said)
+	if m == nil || strings.ContainsAny(said, ".?!:;,") {
+		return false
+	}
+	known := map[string]bool{}
+	for _, w := range slices.Concat(p.outputs, p.tables) {
+		known[root(w)] = true
+	}
+	own := strings.TrimSpace(p.own)
+	asked := ""
+	if o := head.FindStringSubmatch(own); o != nil {
+		asked = o[1]
+	}
+	if slices.ContainsFunc(m[1:], func(w string) bool { return known[root(w)] }) {
+		return false
+	}
+	return slices.ContainsFunc(m[1:], func(w string) bool {
+		return w != "" && w != asked && !general[w] && !english.FunctionWords[w] && (p.used[root(w)] || p.other[root(w)])
+	})
+}
