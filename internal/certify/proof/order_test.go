@@ -210,8 +210,8 @@ func (o *orderTrial) orders() {
 	}
 }
 
-// fits reports whether the values of an answer allow its columns to be those of gold in an order: each is a value of its
-// column, and no two columns have changed places that values cannot tell apart.
+// fits reports whether the values of an answer allow its columns to be those of gold in an order: each is a value of
+// its column, and no two columns have changed places that values cannot tell apart.
 func (o *orderTrial) fits(rows []task.Row, order []int) bool {
 	for i, k := range order {
 		var values []string

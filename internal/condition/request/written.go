@@ -346,8 +346,8 @@ var exclusions = regexp.MustCompile(`\b(?:all|any\w*|every\w*|each|nothing|none)
 func denies(s string) bool {
 	s = sense.Bounds(strings.ReplaceAll(s, "’", "'"))
 	phrase := func(p string) bool { return strings.Contains(s, p) }
-	return slices.ContainsFunc([]string{"n't", "other than", "apart from", "besides", "rather than", "put aside", "differs from",
-		"differ from", "different from"}, phrase) ||
+	return slices.ContainsFunc([]string{"n't", "other than", "apart from", "besides", "rather than", "put aside",
+		"differs from", "differ from", "different from"}, phrase) ||
 		exclusions.MatchString(s) ||
 		slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return negations[w.Folded] })
 }

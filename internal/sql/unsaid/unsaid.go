@@ -89,7 +89,8 @@ func columnsUnasked(r *reading, _ []task.Row) *Gap {
 var (
 	ordering = regexp.MustCompile(`(?i)\b(?:order(?:ed|ing|s)?|sort(?:ed|ing)?|ascending|descending|alphabet\w*|` +
 		`lexico\w*|` +
-		`rank(?:ed|ing)?|decreas\w+|increas\w+|chronolog\w+|revers\w+|arrang\w+|first to last|from (?:the )?\w+(?: \w+){0,2} to|` +
+		`rank(?:ed|ing)?|decreas\w+|increas\w+|chronolog\w+|revers\w+|arrang\w+|first to last|` +
+		`from (?:the )?\w+(?: \w+){0,2} to|` +
 		`(?:\w{2,}est|most|least)(?: [\w-]+){0,3} (?:first|last)|` +
 		`(?:start|begin)\w* with the (?:\w{2,}est|most|least)|(?:day|week|month|year|hour) by ` +
 		`(?:day|week|month|year|hour))\b`)

@@ -23,10 +23,10 @@ type pair struct {
 	other      map[string]bool
 }
 
-// Differ reports whether a text asks for something else than its request: it turns a comparison or a choice round, and, by
-// the query, counts what the request lists or lists what it counts, names a column that the query does not read, orders
-// or cuts rows otherwise, or makes an example of a condition. Values are ignored; the query is nil where tools cannot be
-// run.
+// Differ reports whether a text asks for something else than its request: it turns a comparison or a choice round, and,
+// by the query, counts what the request lists or lists what it counts, names a column that the query does not read,
+// orders or cuts rows otherwise, or makes an example of a condition. Values are ignored; the query is nil where tools
+// cannot be run.
 func Differ(q *sqlast.Query, own, said string, values []string) bool {
 	if turns(own, said, values, q != nil && alternatives.MatchString(q.Source), unsaid.OrderSaid(own)) {
 		return true
@@ -36,7 +36,8 @@ func Differ(q *sqlast.Query, own, said string, values []string) bool {
 	}
 	p := newPair(q, Bounds(without(own, values)), Bounds(without(said, values)))
 	return slices.ContainsFunc([]func(*pair) bool{
-		counted, listed, counts, summed, numeric, strange, dated, both, partly, inclusive, firsts, arranged, compared, chosen, exampled, heads,
+		counted, listed, counts, summed, numeric, strange, dated, both, partly, inclusive, firsts, arranged, compared,
+		chosen, exampled, heads,
 	}, func(rule func(*pair) bool) bool { return rule(p) })
 }
 
@@ -56,7 +57,9 @@ func without(s string, values []string) string {
 var aggregate = regexp.MustCompile(`(?i)^(?:count|sum|avg|total)\(`)
 
 func newPair(q *sqlast.Query, own, said string) *pair {
-	p := &pair{own: own, said: said, sql: strings.ToLower(q.Canonical()), used: map[string]bool{}, other: map[string]bool{}}
+	p := &pair{
+		own: own, said: said, sql: strings.ToLower(q.Canonical()), used: map[string]bool{}, other: map[string]bool{},
+	}
 	p.texts, p.aggregates = true, true
 	for _, c := range q.Output(q.Stmt) {
 		p.texts = p.texts && c.Type == task.TypeText
@@ -92,11 +95,13 @@ func newPair(q *sqlast.Query, own, said string) *pair {
 }
 
 var (
-	asksCount    = regexp.MustCompile(`\bhow many\b|\bwhat number\b|(?:^|[.?!:;] )count\b|\bcount (?:of|all|the)\b`)
-	saysCount    = regexp.MustCompile(`\bhow many\b|\bnumber of\b|\bcounts?\b|\btotals?\b|\btimes\b|\boften\b|\bwhat number\b`)
+	asksCount = regexp.MustCompile(`\bhow many\b|\bwhat number\b|(?:^|[.?!:;] )count\b|\bcount (?:of|all|the)\b`)
+	saysCount = regexp.MustCompile(`\bhow many\b|\bnumber of\b|\bcounts?\b|\btotals?\b|\btimes\b|\boften\b|` +
+		`\bwhat number\b`)
 	extremeCount = regexp.MustCompile(`\b(?:highest|largest|greatest|smallest|lowest|fewest) number of\b`)
-	manyWords    = regexp.MustCompile(`\bmany\b|\bmuch\b|\bnumbers?\b|\bcount\w*\b|\btotals?\b|\btally\b|\baltogether\b|\bamount\w*\b|\btimes\b|\boften\b|\bsum\b|\bhow large\b|\bsize\b`)
-	countNames   = english.Set("count", "sum", "num", "total", "quantity", "capacity", "amount", "population")
+	manyWords    = regexp.MustCompile(`\bmany\b|\bmuch\b|\bnumbers?\b|\bcount\w*\b|\btotals?\b|\btally\b|` +
+		`\baltogether\b|\bamount\w*\b|\btimes\b|\boften\b|\bsum\b|\bhow large\b|\bsize\b`)
+	countNames = english.Set("count", "sum", "num", "total", "quantity", "capacity", "amount", "population")
 )
 
 // counted reports whether a text counts what the request does not count.
@@ -120,7 +125,8 @@ func listed(p *pair) bool {
 	return asksCount.MatchString(p.own) && slices.Contains(p.outputs, "count") && !manyWords.MatchString(p.said)
 }
 
-var countOf = regexp.MustCompile(`(?:\bhow many|\bnumber of|\bcount(?: of| up)?)(?: (?:the|all|of|those|different|distinct|these|number))* (\w+)`)
+var countOf = regexp.MustCompile(`(?:\bhow many|\bnumber of|\bcount(?: of| up)?)(?: (?:the|all|of|those|` +
+	`different|distinct|these|number))* (\w+)`)
 
 // counts reports whether a text counts other things than the request.
 func counts(p *pair) bool {
@@ -141,7 +147,7 @@ var (
 // summed reports whether a text counts things where the request adds up, or averages, something else.
 func summed(p *pair) bool {
 	m := howMany.FindStringSubmatch(p.said)
-	if m == nil || howMany.MatchString(p.own) || slices.Contains(p.outputs, "count") || slices.Contains(p.outputs, "counts") ||
+	if m == nil || howMany.MatchString(p.own) || slices.Contains(p.outputs, "count") ||
 		!slices.ContainsFunc(p.outputs, func(w string) bool { return averages[w] }) {
 		return false
 	}
@@ -156,8 +162,9 @@ func (p *pair) outputsNoun(m []string) bool {
 }
 
 var (
-	asksSize = regexp.MustCompile(`(?:^|[.?!;:,] (?:and )?)how (?:much|many|old|long|tall|high|low|far|heavy|large|big|fast)\b`)
-	asksWho  = regexp.MustCompile(`^(?:which of|who)\b[^.?!,;]*[.?!]?$`)
+	asksSize = regexp.MustCompile(`(?:^|[.?!;:,] (?:and )?)how (?:much|many|old|long|tall|high|low|far|heavy|large|` +
+		`big|fast)\b`)
+	asksWho = regexp.MustCompile(`^(?:which of|who)\b[^.?!,;]*[.?!]?$`)
 )
 
 // numeric reports whether a text asks for a number where the query returns texts, or for a thing where it returns one
@@ -193,7 +200,8 @@ func strange(p *pair) bool {
 	}
 	for _, w := range english.Words(p.said) {
 		root := root(w.Folded)
-		if len(w.Folded) < 3 || strings.HasSuffix(w.Folded, "ed") || general[w.Folded] || general[english.SingularWord(w.Folded)] || persons[w.Folded] ||
+		if len(w.Folded) < 3 || strings.HasSuffix(w.Folded, "ed") || general[w.Folded] || persons[w.Folded] ||
+			general[english.SingularWord(w.Folded)] ||
 			english.FunctionWords[w.Folded] || own[root] || p.used[root] ||
 			!p.other[root] {
 			continue
@@ -208,19 +216,20 @@ func strange(p *pair) bool {
 }
 
 var (
-	asksWhen  = regexp.MustCompile(`(?:^|[.?!;:,] )(?:when\b|(?:on|at|in) (?:what|which) (?:date|day|time|year|month)s?\b)`)
+	asksWhen = regexp.MustCompile(`(?:^|[.?!;:,] )(?:when\b|(?:on|at|in) (?:what|which) (?:date|day|time|year|` +
+		`month)s?\b)`)
 	asksWhere = regexp.MustCompile(`(?:^|[.?!;:,] )where (?:is|are|was|were|do|does|did)\b`)
-	saysWhere = regexp.MustCompile(`\bwhere\b|\b(?:locat|cit|countr|place|state|town|address|region|venue|origin|destination|` +
+	saysWhere = regexp.MustCompile(`\bwhere\b|\b(?:locat|cit|countr|place|state|town|address|region|venue|origin|` +
+		`destination|` +
 		`district|street|site|position|live)\w*`)
 	saysWhen = regexp.MustCompile(`\bwhen\b|\bdates?\b|\bdays?\b|\byears?\b|\bmonths?\b|\btimes?\b|\bhours?\b`)
 )
 
 // dated reports whether a text asks for a time or a place, and the request does not.
 func dated(p *pair) bool {
-	if asksWhere.MatchString(p.said) && !saysWhere.MatchString(p.own) && !saysWhere.MatchString(strings.Join(p.outputs, " ")) {
-		return true
-	}
-	return asksWhen.MatchString(p.said) && !saysWhen.MatchString(p.own) && !saysWhen.MatchString(strings.Join(p.outputs, " "))
+	returned := strings.Join(p.outputs, " ")
+	return asksWhere.MatchString(p.said) && !saysWhere.MatchString(p.own) && !saysWhere.MatchString(returned) ||
+		asksWhen.MatchString(p.said) && !saysWhen.MatchString(p.own) && !saysWhen.MatchString(returned)
 }
 
 var (
@@ -233,7 +242,8 @@ func both(p *pair) bool {
 	return bothOf.MatchString(p.said) && !bothOf.MatchString(p.own) && eitherOf.MatchString(p.own)
 }
 
-var bordered = regexp.MustCompile(`\b(?:begin|start|open)\w*\b|\bend(?:s|ing)? (?:in|with|on)\b|\bprefix\b|\bsuffix\b`)
+var bordered = regexp.MustCompile(`\b(?:begin|start|open)\w*\b|\bend(?:s|ing)? (?:in|with|on)\b|\bprefix\b|` +
+	`\bsuffix\b`)
 
 // partly reports whether a text wants a part of a text at its beginning or end, and the request does not.
 func partly(p *pair) bool {
@@ -251,7 +261,8 @@ func inclusive(p *pair) bool {
 }
 
 var (
-	first  = regexp.MustCompile(`\b(?:first|last)\b(?: (?:and|or) (?:first|last)\b)?(?:[ -](?:names?|years?|grade\w*|and)\b)?`)
+	first = regexp.MustCompile(`\b(?:first|last)\b(?: (?:and|or) (?:first|last)\b)?(?:[ -](?:names?|years?|` +
+		`grade\w*|and)\b)?`)
 	choice = regexp.MustCompile(`\b(?:first|last)$`)
 )
 
@@ -268,8 +279,10 @@ func firsts(p *pair) bool {
 	return !strings.Contains(p.sql, "order by") && count(p.said) > count(p.own)
 }
 
-var sorting = regexp.MustCompile(`\bsort\w*\b|\border(?:ed|ing)\b|\b(?:begin|start)ning with\b|\bin (?:the |their )?order\b|` +
-	`\b(?:most|least|\w{2,}est)\b[^.?!,]* first\b|\b(?:down|up)wards?\b|\bgoing from\b|\bat the (?:top|beginning)\b|\branked\b`)
+var sorting = regexp.MustCompile(`\bsort\w*\b|\border(?:ed|ing)\b|\b(?:begin|start)ning with\b|\bin (?:the |` +
+	`their )?order\b|` +
+	`\b(?:most|least|\w{2,}est)\b[^.?!,]* first\b|\b(?:down|up)wards?\b|\bgoing from\b|\bat the (?:top|` +
+	`beginning)\b|\branked\b`)
 
 // arranged reports whether a text wants rows in an order where the request wants one row, or no order.
 func arranged(p *pair) bool {
@@ -287,7 +300,8 @@ func compared(p *pair) bool {
 
 var comparison = regexp.MustCompile(`\b(?:below|above|less|fewer|greater|exceed\w*|atleast|atmost)\b`)
 
-var ofAll = regexp.MustCompile(`\bthan (?:for |in |of )?(?:any|all|every|the|those|each)|\belse\b|\bever\b|\ball others\b`)
+var ofAll = regexp.MustCompile(`\bthan (?:for |in |of )?(?:any|all|every|the|those|each)|\belse\b|\bever\b|` +
+	`\ball others\b`)
 
 // chosen reports whether a text compares where the request chooses the extreme.
 func chosen(p *pair) bool {
@@ -298,7 +312,8 @@ func chosen(p *pair) bool {
 
 var examples = regexp.MustCompile(`\bsuch as\b|\bfor (?:instance|example)\b|\bamong them\b|\bor not\b|\bincluded\b|` +
 	`\band (?:the )?others\b|\bor any\w*\b|\bor some\b|\bwhether\b|\bbe (?:it|they)\b|\bor so\b|\bif possible\b|` +
-	`\b(?:do|does) not matter\b|\bin case\b|\b(?:name|give|show|list|find)(?: me)? (?:just |only )?(?:one|any|a single)\b`)
+	`\b(?:do|does) not matter\b|\bin case\b|\b(?:name|give|show|list|find)(?: me)? (?:just |only )?(?:one|any|` +
+	`a single)\b`)
 
 // exampled reports whether a text makes an example of a condition.
 func exampled(p *pair) bool { return examples.MatchString(p.said) && !examples.MatchString(p.own) }

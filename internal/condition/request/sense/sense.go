@@ -84,8 +84,8 @@ func sensesOf(s string, values []string) (has [senses]bool) {
 }
 
 // turns reports whether a text compares, chooses or computes otherwise than its request: it says the opposite, drops a
-// choice or a comparison, or adds one. A text may say "or" where the query has alternatives, and name both ends of an order
-// that the request asks for.
+// choice or a comparison, or adds one. A text may say "or" where the query has alternatives, and name both ends of an
+// order that the request asks for.
 func turns(own, said string, values []string, alternative, ordered bool) bool {
 	a, b := sensesOf(own, values), sensesOf(said, values)
 	for _, pair := range [][2][]sense{
@@ -98,7 +98,8 @@ func turns(own, said string, values []string, alternative, ordered bool) bool {
 	}
 	chosen, compared := []sense{highest, lowest, latest, earliest}, []sense{upwards, downwards, later, earlier}
 	either := slices.Concat(chosen, compared)
-	return a[averaged] != b[averaged] || a[destroying] != b[destroying] || b[alternates] && !a[alternates] && !alternative ||
+	return a[averaged] != b[averaged] || a[destroying] != b[destroying] ||
+		b[alternates] && !a[alternates] && !alternative ||
 		says(a, either) && !says(b, either) || says(b, []sense{highest, lowest, latest}) && !says(a, either) && !ordered
 }
 
