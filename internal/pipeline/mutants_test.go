@@ -190,7 +190,7 @@ func asList(list [][]byte) []byte {
 
 // buildMutants builds a suite of mutated entries: none ends the build, and each is published or rejected with a reason
 // of the closed list and a place.
-func buildMutants(t *testing.T, o Options, least int) {
+func buildMutants(t *testing.T, o Options, least int) *Built {
 	t.Helper()
 	o.WorkDir = t.TempDir()
 	built, err := Run(t.Context(), o)
@@ -209,6 +209,7 @@ func buildMutants(t *testing.T, o Options, least int) {
 		}
 	}
 	t.Logf("%d read, %d published: %v", c.Read, c.Published, c.RejectedByReason)
+	return built
 }
 
 // TestMutatedEntries builds suites of corpora whose entries are mutated, more than five thousand of them with the
