@@ -172,7 +172,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: workersOf(o),
 		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Lean: o.Lean,
-		MaxSame: o.MaxFailures, Continue: a.askToContinue, Separate: fresh.settle(separator),
+		MaxSame: o.MaxFailures, Separate: fresh.settle(separator),
 	}
 	progress, rows, err := a.execute(ctx, run, r, providers.Options.Meter)
 	if err != nil {
@@ -229,6 +229,10 @@ func (a *app) beginRun(ctx context.Context, s *suite.Suite, o *settings.Run, res
 func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 	spent *model.Meter) (progress episode.Progress, rows []report.Row, err error) {
 	m := a.meter()
+	r.Continue = func(failed *episode.RepeatedError) bool {
+		m.clear() // and ask on a line of its own
+		return a.askToContinue(failed)
+	}
 	r.Progress = func(p episode.Progress) {
 		rest := fmt.Sprintf("%d invalid", p.Failed())
 		if p.Judged > 0 {

@@ -209,6 +209,7 @@ type execution struct {
 	progress Progress
 	storeErr error
 	streak   streak
+	refused  bool // the run ends, because episodes failed again and again
 }
 
 // work plays jobs with a number of workers.

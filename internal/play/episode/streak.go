@@ -45,7 +45,7 @@ func (x *execution) repeat(end *transcript.Event) {
 	defer x.mu.Unlock()
 	r := x.run
 	n := x.streak.add(end)
-	if r.MaxSame == 0 || n < r.MaxSame || x.storeErr != nil {
+	if r.MaxSame == 0 || n < r.MaxSame || x.storeErr != nil || x.refused {
 		return
 	}
 	failed := &RepeatedError{End: end.End, Message: end.Message, Count: n}
@@ -53,5 +53,6 @@ func (x *execution) repeat(end *transcript.Event) {
 		x.streak = streak{}
 		return
 	}
+	x.refused = true // episodes that have begun end all the same, and ask no more
 	x.stop(failed)
 }

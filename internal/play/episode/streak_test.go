@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -68,5 +71,48 @@ func TestTheSameFailureInARowEndsARun(t *testing.T) {
 				t.Errorf("asked %d times", asked)
 			}
 		})
+	}
+}
+
+// TestOneNoEndsARun lets eight episodes begin and then fail together: after the fifth the user is asked, and not again.
+func TestOneNoEndsARun(t *testing.T) {
+	h := openHarbour(t, 12)
+	const together = 8
+	const looks = 3 // at the clock, of an episode that fails: at two events, and when it has ended
+	var begun sync.WaitGroup
+	begun.Add(together)
+	var failed atomic.Bool
+	var ended atomic.Int64
+	all := make(chan struct{})
+	p := answerer("failing")
+	p.Model = true
+	p.New = func(*suite.Instance, *task.Task, int) (episode.Agent, error) {
+		return agentFunc(func(context.Context, int, []task.Observation) (task.Turn, error) {
+			begun.Done()
+			begun.Wait()
+			failed.Store(true)
+			return task.Turn{}, errors.New("refused")
+		}).agent(), nil
+	}
+	asked := 0
+	run := episode.Run{
+		Stage: h.stage(), Store: create(t, filepath.Join(t.TempDir(), "run")), Instances: h.suite.Instances[:together],
+		Participants: []episode.Participant{p}, Trials: 1, Workers: 1, Concurrency: together, MaxSame: 5,
+		Now: func() time.Time {
+			if failed.Load() && ended.Add(1) == looks*together {
+				close(all)
+			}
+			return noon
+		},
+		Continue: func(*episode.RepeatedError) bool {
+			<-all // episodes have failed
+			asked++
+			return false
+		},
+	}
+	_, err := run.Execute(context.Background())
+	var repeated *episode.RepeatedError
+	if !errors.As(err, &repeated) || repeated.Count != 5 || asked != 1 {
+		t.Errorf("asked %d times, error %v", asked, err)
 	}
 }
