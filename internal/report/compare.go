@@ -169,6 +169,8 @@ type Pair struct {
 	Difference *float64    `json:"paired_difference"`
 	CI95       *[2]float64 `json:"ci95"`
 	Method     string      `json:"ci95_method,omitempty"`
+	// Simultaneous is set for a kind: all kinds' intervals hold together with 95 % (Bonferroni).
+	Simultaneous *[2]float64 `json:"simultaneous_ci95,omitempty"`
 	// Correlation is the correlation of the two sides' rates over tasks. A high one makes a paired difference precise.
 	Correlation *float64 `json:"correlation"`
 	Test        Test     `json:"test"`
@@ -185,6 +187,15 @@ type Flip struct {
 // Paired is the difference with its interval.
 func (p *Pair) Paired() statistics.Estimate {
 	return statistics.Estimate{Value: p.Difference, CI95: p.CI95, Method: p.Method}
+}
+
+// Stated is the difference with the interval that may be read beside others': that of kinds holds for all kinds together.
+func (p *Pair) Stated() statistics.Estimate {
+	e := p.Paired()
+	if p.Simultaneous != nil {
+		e.CI95 = p.Simultaneous
+	}
+	return e
 }
 
 func pairsOf(a, b []Group, o Options) []Pair {
@@ -215,7 +226,7 @@ func PairGroups(a, b *Group, o Options) []Pair {
 		if mine == nil || theirs == nil {
 			continue
 		}
-		pairs = append(pairs, pairOf(Pair{A: a.Subject, B: b.Subject, Part: part}, mine, theirs, o))
+		pairs = append(pairs, pairOf(Pair{A: a.Subject, B: b.Subject, Part: part}, mine, theirs, 1, o))
 		if part != PartFault {
 			continue
 		}
@@ -224,9 +235,13 @@ func PairGroups(a, b *Group, o Options) []Pair {
 		_, others := Partition(theirs, kind)
 		slices.SortFunc(kinds, compareKinds)
 		var tested []*Test
-		from := len(pairs)
+		from, family := len(pairs), 0
 		for _, k := range kinds {
-			pairs = append(pairs, pairOf(Pair{A: a.Subject, B: b.Subject, Part: part, Kind: k}, byKind[k], others[k], o))
+			family += statistics.One(others[k] != nil)
+		}
+		for _, k := range kinds {
+			pairs = append(pairs, pairOf(Pair{A: a.Subject, B: b.Subject, Part: part, Kind: k}, byKind[k], others[k],
+				family, o))
 		}
 		for i := from; i < len(pairs); i++ {
 			tested = append(tested, &pairs[i].Test)
@@ -289,8 +304,8 @@ func PairsOf(a, b []*Row, mean func([]*Row) *float64) Pairing {
 	return p
 }
 
-// pairOf compares rows of two runs.
-func pairOf(p Pair, a, b []*Row, o Options) Pair {
+// pairOf compares rows of two runs. A pair that is one of a family also gets an interval that holds with the others.
+func pairOf(p Pair, a, b []*Row, family int, o Options) Pair {
 	pairing := PairsOf(a, b, RateOf)
 	p.Unit, p.Units, p.OnlyA, p.OnlyB = pairing.Unit, pairing.Units, pairing.OnlyA, pairing.OnlyB
 	clusters, blocks := statistics.Clusters{}, statistics.Clusters{}
@@ -310,6 +325,11 @@ func pairOf(p Pair, a, b []*Row, o Options) Pair {
 	stream := append(p.A.ID().Stream("pair", p.Part, p.Kind), p.B.ID().Stream()...)
 	e := clusters.Estimate(-1, o.Options, stream...)
 	p.Difference, p.CI95, p.Method = e.Value, e.CI95, e.Method
+	if p.Kind != "" && e.Value != nil {
+		together := o.Options
+		together.Family = family
+		p.Simultaneous = clusters.Estimate(-1, together, stream...).CI95
+	}
 	p.Correlation = statistics.Correlation(ratesA, ratesB)
 	p.Test = testOf(blocks, o, stream)
 	return p

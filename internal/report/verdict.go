@@ -44,9 +44,9 @@ func Verdict(pairs []Pair, a, b string) string {
 			continue
 		}
 		tested = true
-		corrected := *p.Test.Corrected()
+		corrected, interval := *p.Test.Corrected(), p.Stated().CI95
 		if corrected > significant {
-			size := max(math.Abs(p.CI95[0]), math.Abs(p.CI95[1]))
+			size := max(math.Abs(interval[0]), math.Abs(interval[1]))
 			if p.Kind == "" {
 				elsewhere = max(elsewhere, size)
 			} else {
@@ -65,7 +65,7 @@ func Verdict(pairs []Pair, a, b string) string {
 			name = "p (Holm)"
 		}
 		differences = append(differences, fmt.Sprintf("%s than %s under %s: %s points [%s, %s], %s %s", better, a, where,
-			table.Points(*p.Difference), table.Points(p.CI95[0]), table.Points(p.CI95[1]), name,
+			table.Points(*p.Difference), table.Points(interval[0]), table.Points(interval[1]), name,
 			table.PText(corrected)))
 	}
 	missed := fmt.Sprintf("no difference larger than %.1f points could have been missed", 100*elsewhere)

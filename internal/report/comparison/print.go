@@ -53,14 +53,15 @@ func (c *Comparison) pairTable() *table.Table {
 			table.Number("a", "rate_a", 0, table.Plain, why, func(p row) *float64 { return p.RateA }),
 			table.Number("b", "rate_b", 0, table.Plain, why, func(p row) *float64 { return p.RateB }),
 			table.Number("b less a", "difference", 0, table.Points, why, func(p row) *float64 { return p.Difference }),
-			table.Interval("difference_ci95", 0, table.Points, func(p row) statistics.Estimate { return p.Paired() }),
+			table.Interval("difference_ci95", 0, table.Points, func(p row) statistics.Estimate { return p.Stated() }),
 			table.Number("p", "p", 0, table.PValue, why, func(p row) *float64 { return p.Test.P }),
 			table.Number("p (Holm)", "p_holm", 0, table.PValue, "only kinds are corrected",
 				func(p row) *float64 { return p.Test.Holm }),
 			table.Number("correlation", "correlation", 3, table.Decimal, "all tasks of a side have the same rate",
 				func(p row) *float64 { return p.Correlation }),
-		}).WithNotes("Differences are paired by task, in points. Intervals and p (sign-flip test of whole tasks) are of "+
-		"each row alone. p (Holm): corrected for the number of kinds; decide by it.", more(left, "kind"))
+		}).WithNotes("Differences are paired by task, in points. The intervals of kinds hold for all kinds together "+
+		"(Bonferroni), those of parts are of each alone. p: sign-flip test of whole tasks, of each row alone. p (Holm): "+
+		"corrected for the number of kinds; decide by it.", more(left, "kind"))
 }
 
 func (c *Comparison) changeTable() *table.Table {

@@ -12,6 +12,9 @@ import (
 type Options struct {
 	Seed      uint64
 	Resamples int // of the bootstrap; 0 means DefaultResamples
+	// Family is the number of intervals that hold together with 95 %, each then with more (Bonferroni; Dunn 1961, "Multiple
+	// Comparisons Among Means"). 0 means one.
+	Family int
 }
 
 // DefaultResamples is the number of resamples of the bootstrap.
@@ -38,6 +41,18 @@ type Estimate struct {
 // z is the 97.5 % quantile of the standard normal distribution.
 const z = 1.959963984540054
 
+// outside is the chance on each side of an interval.
+func (o Options) outside() float64 { return 0.025 / float64(max(o.Family, 1)) }
+
+// squared is the square of the quantile of the standard normal distribution that the intervals need.
+func (o Options) squared() float64 {
+	if o.Family <= 1 {
+		return z * z
+	}
+	quantile := math.Sqrt2 * math.Erfinv(1-2*o.outside())
+	return quantile * quantile
+}
+
 // Estimate returns the ratio with its interval. Single values range from low to 1. Names select the stream that the
 // bootstrap draws from.
 func (c Clusters) Estimate(low float64, o Options, names ...string) Estimate {
@@ -51,17 +66,18 @@ func (c Clusters) Estimate(low float64, o Options, names ...string) Estimate {
 		alike = alike && k.Sum*first.Weight == first.Sum*k.Weight
 	}
 	if alike {
-		e.CI95, e.Method = unseen(*e.Value, len(c), low), MethodWilson
+		e.CI95, e.Method = unseen(*e.Value, len(c), low, o.squared()), MethodWilson
 		return e
 	}
 	e.Method = MethodBootstrap
-	if e.CI95 = exactBootstrap(kinds, len(c)); e.CI95 != nil {
+	if e.CI95 = exactBootstrap(kinds, len(c), o.outside()); e.CI95 != nil {
 		return e
 	}
 	resampled := bootstrap(kinds, len(c), o, names)
 	slices.Sort(resampled)
 	// A task with very many episodes can outweigh all others so much that the value itself is outside.
-	e.CI95 = &[2]float64{min(quantile(resampled, 0.025), *e.Value), max(quantile(resampled, 0.975), *e.Value)}
+	least, most := quantile(resampled, o.outside()), quantile(resampled, 1-o.outside())
+	e.CI95 = &[2]float64{min(least, *e.Value), max(most, *e.Value)}
 	return e
 }
 
@@ -107,7 +123,7 @@ const maxConvolution = 1 << 22
 // exactBootstrap returns the interval that ever more resamples converge to. Where all clusters have the same weight and
 // their sums are whole numbers, n convolutions yield the distribution of the sum of n drawn clusters. It is nil where
 // they do not, or where that would take longer than resamples.
-func exactBootstrap(kinds []kind, n int) *[2]float64 {
+func exactBootstrap(kinds []kind, n int, outside float64) *[2]float64 {
 	least, most := kinds[0].Sum, kinds[len(kinds)-1].Sum // kinds are sorted by their sums
 	for _, k := range kinds {
 		if k.Weight != kinds[0].Weight || k.Sum != math.Trunc(k.Sum) {
@@ -141,11 +157,11 @@ func exactBootstrap(kinds []kind, n int) *[2]float64 {
 		}
 		return (least*float64(n) + float64(at)) / (kinds[0].Weight * float64(n))
 	}
-	return &[2]float64{value(0.025), value(0.975)}
+	return &[2]float64{value(outside), value(1 - outside)}
 }
 
 // unseen returns the interval where n clusters all have the same value.
-func unseen(value float64, n int, low float64) *[2]float64 {
-	u := z * z / (float64(n) + z*z)
+func unseen(value float64, n int, low, squared float64) *[2]float64 {
+	u := squared / (float64(n) + squared)
 	return &[2]float64{min(value*(1-u)+low*u, value), max(value*(1-u)+u, value)}
 }

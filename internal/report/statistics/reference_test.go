@@ -113,7 +113,7 @@ func TestFiguresOfNumpyScipyAndStatsmodels(t *testing.T) {
 		}
 	}
 	for _, c := range reference.Wilson {
-		interval := unseen(0, c.N, 0)
+		interval := unseen(0, c.N, 0, Options{}.squared())
 		same(fmt.Sprintf("Wilson of 0 of %d", c.N), &interval[1], c.Interval[1], exact)
 	}
 	kappa, _ := Fleiss(reference.Fleiss.Yes, reference.Fleiss.Raters)

@@ -282,7 +282,7 @@ func TestExactBootstrapAgreesWithResamples(t *testing.T) {
 			clusters["0"] = Cluster{Sum: 0.5, Weight: weight}
 		}
 		kinds := clusters.kinds()
-		ci := exactBootstrap(kinds, n)
+		ci := exactBootstrap(kinds, n, Options{}.outside())
 		if ci == nil {
 			left++
 			continue
