@@ -286,7 +286,7 @@ func intact(file io.Reader, state string) bool {
 
 // readKept visits the rows of an intact file.
 func (r *Run) readKept(file io.Reader, visit func(*Entry) error) error {
-	in, shown := bufio.NewReaderSize(file, 1<<16), r.rowsShown()
+	in, shown, words := bufio.NewReaderSize(file, 1<<16), r.rowsShown(), map[string]string{}
 	if _, err := in.ReadSlice('\n'); err != nil { // the state
 		return err
 	}
@@ -306,7 +306,7 @@ func (r *Run) readKept(file io.Reader, visit func(*Entry) error) error {
 			if line, err = in.ReadBytes('\n'); err != nil {
 				return err
 			}
-			e, err := r.entryOf(line, shown)
+			e, err := r.entryOf(line, shown, words)
 			if err != nil {
 				return err
 			}
@@ -327,8 +327,8 @@ func (r *Run) readKept(file io.Reader, visit func(*Entry) error) error {
 	}
 }
 
-// entryOf reads a fact.
-func (r *Run) entryOf(line []byte, shown func(*suite.Instance) report.Row) (Entry, error) {
+// entryOf reads a fact. Words are strings of earlier ones, so that there is one of each in memory.
+func (r *Run) entryOf(line []byte, shown func(*suite.Instance) report.Row, words map[string]string) (Entry, error) {
 	f := fact{Grade: &grade.Grade{}, Sample: &report.Sample{}}
 	if err := json.Unmarshal(line, &f); err != nil {
 		return Entry{}, fmt.Errorf("kept rows of %s: %w", r.Path, err)
@@ -337,6 +337,19 @@ func (r *Run) entryOf(line []byte, shown func(*suite.Instance) report.Row) (Entr
 	if in == nil {
 		return Entry{}, fmt.Errorf("kept rows of %s: the suite has no instance %q", r.Path, f.Grade.Instance)
 	}
+	g := f.Grade
+	for _, text := range []*string{
+		&g.Format, &g.Suite, &g.Agent, &g.Protocol, &g.Arm, &g.Outcome, &g.Budget, &g.Judged, &g.Rule, &g.Cause,
+		&g.Difference, &g.Clarification, &g.ErrorClass,
+	} {
+		word, known := words[*text]
+		if !known {
+			word = *text
+			words[word] = word
+		}
+		*text = word
+	}
+	g.Instance, g.Task = in.ID, in.Task
 	row := shown(in)
 	row.Grade, row.Sample, row.Explained = report.Graded{Grade: f.Grade}, f.Sample, f.Explained
 	return Entry{Row: row, Position: f.Position}, nil
