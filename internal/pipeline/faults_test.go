@@ -17,7 +17,7 @@ import (
 // faultOptions put the beginning of the bundled corpus under every kind, and under two combinations.
 func faultOptions(dir string, workers int) Options {
 	o := Defaults()
-	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours, o.Workers = []string{"demo"}, 7, dir, 16, 3, workers
+	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours, o.Workers = []string{"demo"}, 7, dir, 8, 3, workers
 	o.Styles = Styles()
 	if testenv.Reduced() {
 		o.Styles, o.Limit = []string{"func", "slot"}, 3
@@ -26,15 +26,11 @@ func faultOptions(dir string, workers int) Options {
 	return o
 }
 
-// TestFaultsSameBytes builds a suite under every kind of fault by one worker, two and sixteen: instances, events and
+// TestFaultsSameBytes builds a suite under every kind of fault by one worker and by sixteen: instances, events and
 // transcripts are the same, byte for byte. What is published holds both certificates, and `verify` agrees.
 func TestFaultsSameBytes(t *testing.T) {
 	var first string
-	workers := []int{1, 2, 16}
-	if testenv.Reduced() {
-		workers = []int{1, 16}
-	}
-	for _, workers := range workers {
+	for _, workers := range []int{1, 16} {
 		built, err := Run(t.Context(), faultOptions(t.TempDir(), workers))
 		if err != nil {
 			t.Fatal(err)
