@@ -14,6 +14,7 @@ import (
 func (a *app) selftestCommand() *cobra.Command {
 	var o selftest.Options
 	var markdown bool
+	var train string
 	cmd := &cobra.Command{
 		Use:   "selftest SUITE",
 		Short: "Measure the threats to the validity of a suite with scripted policies and shortcuts",
@@ -28,6 +29,11 @@ func (a *app) selftestCommand() *cobra.Command {
 			s, err := runs.LoadSuite(args[0])
 			if err != nil {
 				return err
+			}
+			if train != "" {
+				if o.Train, err = runs.LoadSuite(train); err != nil {
+					return err
+				}
 			}
 			m := a.meter()
 			o.Progress = func(check string, done, total int) { m.show("selftest", done, total, check) }
@@ -55,6 +61,7 @@ func (a *app) selftestCommand() *cobra.Command {
 	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 0, "seed of random draws")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "names of checks; the default is all")
+	cmd.Flags().StringVar(&train, "train", "", "`SUITE` whose requests classifiers of words learn from")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the results as docs/validity.md shows them")
 	return cmd
 }

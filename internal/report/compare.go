@@ -189,7 +189,8 @@ func (p *Pair) Paired() statistics.Estimate {
 	return statistics.Estimate{Value: p.Difference, CI95: p.CI95, Method: p.Method}
 }
 
-// Stated is the difference with the interval that may be read beside others': that of kinds holds for all kinds together.
+// Stated is the difference with the interval that may be read beside others': that of kinds holds for all kinds
+// together.
 func (p *Pair) Stated() statistics.Estimate {
 	e := p.Paired()
 	if p.Simultaneous != nil {

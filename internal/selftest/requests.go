@@ -9,13 +9,15 @@ import (
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/cues"
 	"github.com/seatrial/seatrial/internal/sql/unsaid"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // requestChecks are about requests that lack a detail.
 var requestChecks = []Check{
 	{
 		Name: "words", Claim: "The wording does not tell that a detail is missing.",
-		Method: "the better of two classifiers of words, trained on half of the databases and tested on the others: " +
+		Method: "the better of two classifiers of words, trained on half of the databases (or on another suite: --train) and " +
+			"tested on the others: " +
 			"incomplete requests of drop-detail against the complete ones beside them",
 		Target: Target{AtMost, 0.60}, Unit: UnitShare, measure: measureWords,
 	},
@@ -40,36 +42,58 @@ func measureWords(_ context.Context, t *Trial) (Figure, error) {
 	if err != nil || len(examples) < fewestRequests {
 		return Figure{}, err
 	}
-	told := cues.Told(examples)
+	return t.told(examples, cues.Of)
+}
+
+// told is the balanced accuracy of classifiers that were trained on the examples of another suite, if there is one, else
+// on half of the databases.
+func (t *Trial) told(examples []cues.Example, of func(*suite.Suite) ([]cues.Example, error)) (Figure, error) {
+	told := math.NaN()
+	if t.train == nil {
+		told = cues.Told(examples)
+	} else if other, err := of(t.train); err != nil {
+		return Figure{}, err
+	} else if len(other) >= fewestRequests {
+		told = cues.ToldBy(other, examples)
+	}
 	if math.IsNaN(told) {
 		return Figure{}, nil
 	}
-	return balanced(told, len(examples), fewestRequests), nil
+	f := balanced(told, len(examples), fewestRequests)
+	if t.train != nil {
+		f.Note += "; trained on another suite"
+	}
+	return f, nil
 }
 
 // measureOriginals is the same for incomplete requests and the requests from which they were made.
 func measureOriginals(_ context.Context, t *Trial) (Figure, error) {
-	all, err := cues.Of(t.Suite)
-	if err != nil {
+	examples, err := besideOriginals(t.Suite)
+	if err != nil || len(examples) < fewestRequests {
 		return Figure{}, err
+	}
+	return t.told(examples, besideOriginals)
+}
+
+// besideOriginals lists the incomplete requests of a suite and the original ones of their databases.
+func besideOriginals(s *suite.Suite) ([]cues.Example, error) {
+	all, err := cues.Of(s)
+	if err != nil {
+		return nil, err
 	}
 	examples := slices.DeleteFunc(all, func(e cues.Example) bool { return e.Complete })
 	groups, seen := map[string]bool{}, map[string]bool{}
 	for _, e := range examples {
 		groups[e.Group] = true
 	}
-	for _, tk := range t.Suite.Tasks {
+	for _, tk := range s.Tasks {
 		original := text(tk.Messages, "")
 		if groups[tk.Database] && !seen[original] {
 			seen[original] = true
 			examples = append(examples, cues.Example{Text: original, Complete: true, Group: tk.Database})
 		}
 	}
-	told := cues.Told(examples)
-	if len(examples) < fewestRequests || math.IsNaN(told) {
-		return Figure{}, nil
-	}
-	return balanced(told, len(examples), fewestRequests), nil
+	return examples, nil
 }
 
 var (

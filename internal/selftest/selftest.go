@@ -83,6 +83,7 @@ type Options struct {
 	Workers  int
 	Seed     uint64                              // of draws, such as those of the policy `random`
 	Only     []string                            // names of checks; empty means all
+	Train    *suite.Suite                        // classifiers of requests learn from it; nil: from half of the databases
 	Progress func(check string, done, total int) // may be nil; done counts checks
 }
 

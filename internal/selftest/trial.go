@@ -20,6 +20,7 @@ import (
 // Trial plays agents on the instances of one suite and keeps what they did. It is safe for concurrent use.
 type Trial struct {
 	Suite *suite.Suite
+	train *suite.Suite // for classifiers of requests; may be nil
 	Stage *episode.Stage
 	Seed  uint64
 
@@ -35,7 +36,7 @@ type Trial struct {
 
 func newTrial(s *suite.Suite, o Options, limits environment.Limits) *Trial {
 	t := &Trial{
-		Suite: s, Seed: o.Seed, workers: max(o.Workers, 1), worlds: proof.NewWorlds(s, 0), separator: proof.NewSeparator(s),
+		Suite: s, train: o.Train, Seed: o.Seed, workers: max(o.Workers, 1), worlds: proof.NewWorlds(s, 0), separator: proof.NewSeparator(s),
 		certificates: map[string]*suite.Certificate{}, played: map[string]Episode{},
 	}
 	t.Stage = episode.NewStage(s, t.worlds, limits)

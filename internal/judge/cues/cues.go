@@ -74,6 +74,17 @@ func Told(examples []Example) float64 {
 	return told
 }
 
+// ToldBy is the highest balanced accuracy that a classifier trained on the examples of one corpus reaches on another's.
+func ToldBy(train, test []Example) float64 {
+	told := math.NaN()
+	for _, k := range Kinds() {
+		if score := k.Train(train, false).Balanced(test); math.IsNaN(told) || score > told {
+			told = score
+		}
+	}
+	return told
+}
+
 var (
 	words = regexp.MustCompile(`[\pL\pN]+`)
 	signs = regexp.MustCompile(`[\pL\pN]+|[^\s\pL\pN]`)

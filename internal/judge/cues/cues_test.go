@@ -14,6 +14,9 @@ func TestClassifiers(t *testing.T) {
 		told = append(told, Example{open, false, fmt.Sprint(i % 4)}, Example{whole, true, fmt.Sprint(i % 4)})
 		same = append(same, Example{whole, false, "a"}, Example{whole, true, fmt.Sprint(i % 3)})
 	}
+	if a, b := ToldBy(told, told), ToldBy(same[:40], told); a < 0.99 || b > 0.6 {
+		t.Errorf("a word tells %.2f to who learnt it and %.2f to who did not", a, b)
+	}
 	if got := Told(told); got < 0.99 {
 		t.Errorf("a word tells %.2f", got)
 	}

@@ -12,8 +12,8 @@ import (
 type Options struct {
 	Seed      uint64
 	Resamples int // of the bootstrap; 0 means DefaultResamples
-	// Family is the number of intervals that hold together with 95 %, each then with more (Bonferroni; Dunn 1961, "Multiple
-	// Comparisons Among Means"). 0 means one.
+	// Family is the number of intervals that hold together with 95 %, each then with more (Bonferroni; Dunn 1961,
+	// "Multiple Comparisons Among Means"). 0 means one.
 	Family int
 }
 
