@@ -263,7 +263,7 @@ func openWorld(name, kind, by string) entry {
 // faultKinds are the kinds of faults, in the order in which those of one instance apply: calls are refused, arguments
 // are altered, results are altered (source, shape, values, form), and results are cut or late.
 var faultKinds = []*fault.Kind{
-	exec.Unavailable, exec.FirstTried, exec.AllUnavailable, exec.DistractorsOnly,
+	exec.Unavailable, exec.Standby, exec.FirstTried, exec.AllUnavailable, exec.DistractorsOnly,
 	call.Session, call.RateLimit, call.Rejected, exec.Timeout, exec.Connection, exec.ServerError, exec.IO,
 	spec.ParamRenamed, spec.ParamRetyped, spec.ParamAdded,
 	call.Dropped, call.Coerced, call.Defaulted,

@@ -96,7 +96,7 @@ var remedies = regexp.MustCompile(`(?i)\b(try|tried|retry|retrying|again|later|a
 var (
 	passingKinds = []string{"exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected",
 		"call.rate-limit", "call.session"}
-	lastingKinds = []string{"exec.unavailable", "exec.first-tried", "exec.all-unavailable"}
+	lastingKinds = []string{"exec.unavailable", "exec.standby", "exec.first-tried", "exec.all-unavailable"}
 )
 
 var refused = regexp.MustCompile(`refuse (\w+: [^\[]*?) \[true|arguments map\[\] ?(\w+: [^\[]*?) \[true`)

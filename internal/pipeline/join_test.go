@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +19,8 @@ var joinedSuite = suitetest.Demo(func(o *pipeline.Options) {
 	o.Workflows = []string{task.WorkflowSequential, task.WorkflowParallel, task.WorkflowMixed}
 })
 
-// TestJoin: a joined task has one plan, of the workflow that it was joined for. The answer of a parallel task is what its
-// parts' questions return on their own, by SQLite.
+// TestJoin: a joined task has one plan, of the workflow that it was joined for. Its answer is what its parts return on
+// their own, by SQLite, with the value that the request has looked up put into the first part's SQL as text.
 func TestJoin(t *testing.T) {
 	s := joinedSuite.Load(t)
 	sources := sourcesOf(t)
@@ -37,9 +38,7 @@ func TestJoin(t *testing.T) {
 		if len(tk.Plans) != 1 || tk.Plans[0].Workflow != workflow || in.Workflow != workflow || tk.Variant == "" {
 			t.Errorf("%s: %d plans, the first %s", tk.ID, len(tk.Plans), tk.Plans[0].Workflow)
 		}
-		if workflow == task.WorkflowParallel {
-			checkParts(t, s, tk, sources)
-		}
+		checkParts(t, s, tk, workflow, sources)
 	}
 	for _, w := range []string{task.WorkflowSequential, task.WorkflowParallel, task.WorkflowMixed} {
 		if workflows[w] < 2 {
@@ -80,10 +79,17 @@ func sourcesOf(t *testing.T) map[string]string {
 	return sql
 }
 
-// checkParts runs the two questions of a parallel task by themselves.
-func checkParts(t *testing.T, s *suite.Suite, tk *task.Task, sources map[string]string) {
+// checkParts answers the request of a joined task part by part.
+func checkParts(t *testing.T, s *suite.Suite, tk *task.Task, workflow string, sources map[string]string) {
 	t.Helper()
-	first, second, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(tk.ID, "."+tk.Style), "_parallel"), "_with_")
+	id := strings.TrimSuffix(strings.TrimSuffix(tk.ID, "."+tk.Style), "_"+workflow)
+	var parts []string
+	for _, id := range strings.Split(id, "_with_") {
+		if sources[id] == "" {
+			t.Fatalf("%s: there is no example %q", tk.ID, id)
+		}
+		parts = append(parts, sources[id])
+	}
 	path, err := s.DatabasePath(tk.Database)
 	if err != nil {
 		t.Fatal(err)
@@ -93,32 +99,77 @@ func checkParts(t *testing.T, s *suite.Suite, tk *task.Task, sources map[string]
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
-	var values []task.Value
-	for _, id := range []string{first, second} {
-		if sources[id] == "" {
-			t.Fatalf("%s: there is no example %q", tk.ID, id)
+	if workflow != task.WorkflowParallel {
+		parts[0] = lookedUpIn(t, w, tk, parts[0])
+	}
+	var want []string
+	for _, sql := range parts {
+		want = append(want, valuesOf(query(t, w, sql))...)
+	}
+	got := valuesOf(tk.Gold.Answers()[0].Rows)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: the answer is %v, and its parts return %v", tk.ID, got, want)
+	}
+}
+
+// lookUpRequest is what a request says about a value that has to be looked up: the name of a row, and the value to
+// replace. lookUpSQL is where the joined SQL looks it up.
+var (
+	lookUpRequest = regexp.MustCompile("Look up the .+? whose .+? is (“.*?”|\\S+)\\. " +
+		"With that value in place of (“.*?”|\\S+), answer this: ")
+	lookUpSQL = regexp.MustCompile(`\(SELECT (?:"[^"]+"|\w+) FROM (?:"[^"]+"|\w+) WHERE (?:"[^"]+"|\w+) = ` +
+		`('(?:[^']|'')*'|[-0-9.]+)\)`)
+)
+
+// lookedUpIn returns the SQL of an example with the value that a request has looked up in place of its own.
+func lookedUpIn(t *testing.T, w *database.World, tk *task.Task, source string) string {
+	t.Helper()
+	said, lookUp := lookUpRequest.FindStringSubmatch(tk.Question()), lookUpSQL.FindStringSubmatch(tk.SQL)
+	if said == nil || lookUp == nil {
+		t.Fatalf("%s looks nothing up: %s\n%s", tk.ID, tk.Question(), tk.SQL)
+	}
+	plain := func(text string) string { return strings.TrimSuffix(strings.TrimPrefix(text, "“"), "”") }
+	if name := strings.ReplaceAll(strings.Trim(lookUp[1], "'"), "''", "'"); name != plain(said[1]) {
+		t.Errorf("%s: the request names the row %q, and the SQL %q", tk.ID, plain(said[1]), name)
+	}
+	rows := query(t, w, strings.Trim(lookUp[0], "()"))
+	if len(rows) != 1 {
+		t.Fatalf("%s: the look-up returns %d rows", tk.ID, len(rows))
+	}
+	literal := func(v task.Value) string {
+		if text, ok := v.(string); ok {
+			return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 		}
-		r, err := w.Query(t.Context(), sources[id], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range r.Rows {
-			values = append(values, row[0])
+		return string(task.AppendValue(nil, v))
+	}
+	old := regexp.MustCompile(`(?i)(['"])` + regexp.QuoteMeta(plain(said[2])) + `(['"])`)
+	if !strings.HasPrefix(said[2], "“") {
+		old = regexp.MustCompile(`\b` + regexp.QuoteMeta(said[2]) + `\b`)
+	}
+	if places := old.FindAllString(source, -1); len(places) != 1 {
+		t.Fatalf("%s: %s occurs %d times in %s", tk.ID, said[2], len(places), source)
+	}
+	return old.ReplaceAllLiteralString(source, literal(rows[0][0]))
+}
+
+func query(t *testing.T, w *database.World, sql string) []task.Row {
+	t.Helper()
+	r, err := w.Query(t.Context(), sql, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Rows
+}
+
+// valuesOf lists the values of rows as texts.
+func valuesOf(rows []task.Row) []string {
+	var list []string
+	for _, row := range rows {
+		for _, v := range row {
+			list = append(list, string(task.AppendValue(nil, v)))
 		}
 	}
-	var got []task.Value
-	for _, row := range tk.Gold.Answers()[0].Rows {
-		got = append(got, row...)
-	}
-	text := func(list []task.Value) []string {
-		var out []string
-		for _, v := range list {
-			out = append(out, string(task.AppendValue(nil, v)))
-		}
-		slices.Sort(out)
-		return out
-	}
-	if !slices.Equal(text(got), text(values)) {
-		t.Errorf("%s: the answer is %v, and its parts return %v", tk.ID, got, values)
-	}
+	return list
 }

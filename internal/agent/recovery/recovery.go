@@ -388,6 +388,11 @@ func (p *Policy) refused(j *job, err *task.ToolError) {
 		j.state = jobOpen // it was made before something was learnt
 		return
 	case j.tries[err.Code] > patience(err) || j.attempts > maxAttempts:
+		if name, ok := p.standby(j.tool); ok && p.uses(standbyTactic) && j.attempts <= maxAttempts {
+			p.note(j, standbyTactic)
+			p.apply(j, remedy{instead: name})
+			return
+		}
 		p.giveUp(j, "it was tried too often: "+err.Error())
 		return
 	}

@@ -40,7 +40,7 @@ var tactics = []*tactic{
 	envelopeTactic, sentenceTactic, labelTactic, measureTactic, numberFormatTactic, numberTextTactic,
 	sortTactic, missingTactic, legendTactic, unitTactic, fieldNameTactic,
 	readTogetherTactic, checksumTactic, newestTactic, majorityTactic,
-	otherPlanTactic,
+	standbyTactic, otherPlanTactic,
 }
 
 // Tactics lists the tactics of the recovery policy in the order in which they are asked.

@@ -308,14 +308,18 @@ func sameArguments(echo literal.Object, given map[string]any) bool {
 
 // strictForm finds a tool whose description says that it is another form of this one that takes arguments literally.
 func (p *Policy) strictForm(name string) (string, bool) {
+	return p.formOf(name, "strict", "exactly as", "unchanged", "verbatim")
+}
+
+// formOf finds another tool with the same arguments whose description names this one and says one of the phrases.
+func (p *Policy) formOf(name string, phrases ...string) (string, bool) {
 	own := p.tool(name)
 	if own == nil {
 		return "", false
 	}
 	at := slices.IndexFunc(p.view.Tools, func(t *task.Tool) bool {
-		return t.Name != name && strings.Contains(t.Description, "`"+name+"`") &&
-			contains(t.Description, "strict", "exactly as", "unchanged", "verbatim") && slices.Equal(parameterNames(t),
-			parameterNames(own))
+		return t.Name != name && strings.Contains(t.Description, "`"+name+"`") && contains(t.Description, phrases...) &&
+			slices.Equal(parameterNames(t), parameterNames(own))
 	})
 	if at < 0 {
 		return "", false

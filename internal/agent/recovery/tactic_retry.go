@@ -15,6 +15,20 @@ var otherPlanTactic = &tactic{
 	},
 }
 
+var standbyTactic = &tactic{
+	TacticInfo: TacticInfo{"standby",
+		"a tool fails for good, and another is documented to do the same: calls that one in its place"},
+	heal: func(s *sign) (remedy, bool) {
+		name, ok := s.p.standby(s.j.tool)
+		return remedy{instead: name}, ok
+	},
+}
+
+// standby finds a tool whose description says that it does the same as another one, with the same arguments.
+func (p *Policy) standby(name string) (string, bool) {
+	return p.formOf(name, "does the same", "same as", "equivalent")
+}
+
 var renewTactic = &tactic{
 	TacticInfo: TacticInfo{"renew", "an error names another tool to be called first: calls it, then makes the call again"},
 	heal: func(s *sign) (remedy, bool) {

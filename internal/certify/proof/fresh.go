@@ -38,8 +38,8 @@ const longestAnswer = 100
 // anywhere lists the conditions of the environment that refuse calls without reading rows, and so are the same on
 // every world.
 var anywhere = []string{
-	"exec.unavailable", "exec.first-tried", "exec.timeout", "exec.connection", "exec.server-error", "exec.io",
-	"call.rejected",
+	"exec.unavailable", "exec.standby", "exec.first-tried", "exec.timeout", "exec.connection", "exec.server-error",
+	"exec.io", "call.rejected",
 	"call.session", "call.rate-limit",
 }
 

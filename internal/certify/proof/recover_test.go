@@ -348,6 +348,7 @@ func TestTacticsMatter(t *testing.T) {
 		"missing": "out.null-sentinel",
 		"legend":  "out.alias", "unit": "spec.unit", "read-together": "conflict.pair", "checksum": "conflict.corrupted",
 		"newest": "conflict.stale", "majority": "conflict.minority", "other-plan": "exec.unavailable",
+		"standby": "exec.standby",
 		// Other tactics cover these: a fresh specification, or an error that names the type.
 		"argument-name": "", "argument-type": "", "argument-added": "", "fresh-specification": "", "number-text": "",
 		"field-name": "",

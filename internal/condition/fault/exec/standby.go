@@ -1,0 +1,74 @@
+package exec
+
+import (
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Standby is exec.standby. Its second tool is the other path, so that one exists in every style, also where tasks have
+// a single plan.
+var Standby = &fault.Kind{
+	Name: "exec.standby", Summary: "a tool fails for good, and another tool is documented to do the same",
+	Survival: fault.Survival{
+		Hazard:  fault.HazardExecution,
+		Visible: "an error that says to use another tool", By: "calling the tool that does the same",
+		Parameters: "tool; standby: the tool that does the same",
+		Lookalike:  "a note that the tool will be withdrawn later", Companions: "a second tool for each tool",
+	},
+	Single: true, Settles: settlesPaths,
+	New: func() fault.Fault { return &standby{} },
+}
+
+// standbySuffix ends the name of a tool that does the same as another.
+const standbySuffix = "_standby"
+
+type standby struct {
+	fault.Target
+	Standby string `json:"standby"`
+}
+
+func (f *standby) Place(p *fault.Placement) string {
+	s, reason := p.Choose(func(s *fault.Site) string {
+		if s.Tool.Body == nil || s.Tool.Body.Engine != task.EngineSQLite && s.Tool.Body.Engine != task.EngineRelation {
+			return fault.ReasonNoOtherPath
+		}
+		return ""
+	})
+	if reason != "" {
+		return reason
+	}
+	f.Tool, f.Standby = s.Tool.Name, s.Tool.Name+standbySuffix
+	for p.Find(f.Standby) != nil {
+		f.Standby += "_2"
+	}
+	return ""
+}
+
+// InBounds reports whether the parameters can be used.
+func (f *standby) InBounds() bool { return f.Standby != "" && f.Standby != f.Tool }
+
+// Replicas returns the tool that does the same.
+func (f *standby) Replicas(t *task.Tool) []*task.Tool {
+	name := t.Name + standbySuffix
+	if t.Name == f.Tool {
+		name = f.Standby
+	}
+	return []*task.Tool{fault.Replica(t, name, "Does the same as `"+t.Name+"`, on another server. "+t.Description)}
+}
+
+func (f *standby) Double() []fault.Step { return f.Note(f.Say(retiringNotes, fault.TerseNotes)) }
+
+// Refuse implements [fault.Refuser].
+func (f *standby) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
+	if !f.Hits(c) {
+		return nil, nil
+	}
+	return refuseForGood(&f.Target)
+}
+
+func (f *standby) Hint(*fault.Adviser) (string, error) {
+	return fault.Code(f.Tool) + " may fail with the error " + fault.Code(f.Reports(fault.CodeUnavailable)) +
+		". That does not pass. Switch at the first such error: call " + fault.Code(f.Standby) +
+		" with the same arguments in its place, now and later, and check by its description that it does the same. " +
+		"Where " + fault.Code(f.Tool) + " answers" + hintRetiring, nil
+}
