@@ -30,13 +30,34 @@ func Check(text string) string {
 		return marked(text[at:])
 	}
 	if !called.MatchString(text) {
-		at := strings.IndexAny(text, "[{")
-		if at < 0 {
+		text = fromBracket(text)
+		if text == "" {
 			return "no call"
 		}
-		text = text[at:]
 	}
 	return values(text)
+}
+
+// aside matches brackets that cannot contain a call: calls have quotes, colons or parentheses.
+var aside = regexp.MustCompile(`^[\[{][^\[\]{}"'(:]+[\]}]`)
+
+// fromBracket returns a text from its first bracket that may contain a call, or else from its first; "" without any.
+func fromBracket(text string) string {
+	first := ""
+	for {
+		at := strings.IndexAny(text, "[{")
+		if at < 0 {
+			return first
+		}
+		if text = text[at:]; first == "" {
+			first = text
+		}
+		end := aside.FindStringIndex(text)
+		if end == nil {
+			return text
+		}
+		text = text[end[1]:]
+	}
 }
 
 // marked checks calls in tags.
