@@ -109,8 +109,8 @@ func (c *Comparison) flipText(width int) string {
 		if f.Kind != "" {
 			kind = f.Kind
 		}
-		fmt.Fprintf(&b, "\n%s\n", cut(fmt.Sprintf("%s, %s: only %s (%s); b is episode %s", table.Clean(f.Task), kind, by,
-			table.Words(f.Cause), f.EpisodeB), width))
+		fmt.Fprintf(&b, "\n%s\n%s\n", cut(fmt.Sprintf("%s, %s: only %s (%s)", table.Clean(f.Task), kind, by,
+			table.Words(f.Cause)), width), cut("  episodes "+f.EpisodeA+" and "+f.EpisodeB, width))
 		if d := f.Divergence; d != nil {
 			fmt.Fprintf(&b, "%s\n%s\n", cut(fmt.Sprintf("  a, act %d: %s", d.Act, table.Clean(d.A)), width),
 				cut(fmt.Sprintf("  b, act %d: %s", d.Act, table.Clean(d.B)), width))

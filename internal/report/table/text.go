@@ -18,7 +18,7 @@ type Terminal struct {
 const gap = "  " // between columns
 
 // Text writes the table, aligned. Where the terminal is too narrow, columns of high rank are hidden and named below the
-// table.
+// table, and names that are too long for the first column have a line of their own.
 func (t *Table) Text(terminal Terminal) string {
 	var b strings.Builder
 	shown, hidden := t.present().fitting(terminal.Width)
@@ -34,7 +34,13 @@ func (t *Table) Text(terminal Terminal) string {
 		header[i] = h.Name
 	}
 	b.WriteString(bold(t.Title) + "\n\n" + bold(shown.line(header, widths)) + "\n")
-	for _, row := range shown.Cells {
+	for i, row := range shown.Cells {
+		if shown.label > 0 && Width(row[0]) > shown.label {
+			if i == 0 || row[0] != shown.Cells[i-1][0] {
+				b.WriteString(Cut(row[0], terminal.Width) + "\n")
+			}
+			row = append([]string{""}, row[1:]...)
+		}
 		b.WriteString(shown.line(row, widths) + "\n")
 	}
 	notes := t.notes()
@@ -104,6 +110,9 @@ func (t *Table) widths() []int {
 			widths[i] = max(widths[i], Width(row[i]))
 		}
 	}
+	if t.label > 0 {
+		widths[0] = t.label
+	}
 	return widths
 }
 
@@ -115,7 +124,7 @@ func (t *Table) width() int {
 	return total
 }
 
-// fitting hides columns until the table is no wider than limit, and shortens names if that is not enough. It returns
+// fitting hides columns until the table is no wider than limit, and shortens cells if that is not enough. It returns
 // the names of the hidden columns too.
 func (t *Table) fitting(limit int) (*Table, []string) {
 	var hidden []string
@@ -143,7 +152,8 @@ func (t *Table) fitting(limit int) (*Table, []string) {
 // minName is the width below which no name is shortened.
 const minName = 8
 
-// shorten cuts the widest left-aligned cells until the table fits or nothing can be cut.
+// shorten cuts the widest left-aligned cells until the table fits or nothing can be cut. Names in the first column stay
+// whole: what does not fit there gets a line of its own.
 func (t *Table) shorten(limit int) {
 	for excess := t.width() - limit; excess > 0; excess = t.width() - limit {
 		widths, widest := t.widths(), -1
@@ -156,6 +166,10 @@ func (t *Table) shorten(limit int) {
 			return
 		}
 		target := max(minName, Width(t.Heads[widest].Name), widths[widest]-excess)
+		if widest == 0 && len(t.Heads) > 1 {
+			t.label = target
+			continue
+		}
 		for _, row := range t.Cells {
 			row[widest] = Cut(row[widest], target)
 		}
