@@ -83,6 +83,7 @@ var layout = []string{
 	"certify/twin",
 	"certify/proof",
 	"certify/describe",
+	"certify/restate",
 	"certify/instancestest",
 	"certify/instances",
 	"certify/recheck",

@@ -16,7 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
@@ -35,7 +37,7 @@ import (
 func (a *app) buildCommand() *cobra.Command {
 	o := pipeline.Defaults()
 	var out, sign string
-	var w writerOptions
+	var w participants.WriterOptions
 	cmd := &cobra.Command{
 		Use:   "build --corpus KIND:PATH --out SUITE",
 		Short: "Compile question sets into a suite of proven tasks",
@@ -57,7 +59,7 @@ func (a *app) buildCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			done, err := a.openWriter(&w, &o)
+			done, err := w.Open(a.Getenv, &o)
 			if err != nil {
 				return err
 			}
@@ -106,7 +108,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&o.Verdicts, "verdicts", "",
 		"file of reviewers' verdicts (JSON Lines) on changed static tasks; dropped ones are refused")
 	f.StringVar(&sign, "sign", "", "private key that signs the suite (seatrial keygen)")
-	w.flags(cmd)
+	w.Flags(f)
 	settings.ResourceFlags(f, &o.ExampleTimeout, &o.MaxTime, &o.MaxMemory)
 	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	return cmd
@@ -362,4 +364,14 @@ func (a *app) printBuild(r *buildResult) {
 	if r.Seconds > 0 {
 		a.printf("  %.1f s, peak memory %.0f MiB\n", r.Seconds, r.PeakMiB)
 	}
+}
+
+// writerError turns a failure of the writer's provider into the exit code for providers.
+func writerError(err error) error {
+	var failed *model.ProviderError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	e := &diag.Error{Exit: diag.ExitProvider, Message: err.Error(), Cause: err}
+	return e.WithHint("nothing was written; --replay reuses what --record kept")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -343,6 +344,10 @@ func (b *builder) settings() map[string]string {
 	}
 	if b.opts.Choosing != instances.ChoosingStrict {
 		settings[suite.SettingChoosing] = b.opts.Choosing
+	}
+	if b.opts.WriterName != "" {
+		set := b.opts.prompts()
+		settings[suite.SettingPrompts] = filepath.Base(set.Name) + "@" + set.Digest
 	}
 	if b.opts.Vectors != nil {
 		settings[suite.SettingEmbeddings] = b.opts.Vectors.Name()

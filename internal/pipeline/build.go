@@ -34,6 +34,7 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/relation"
@@ -85,6 +86,7 @@ type Options struct {
 	// conversation.
 	Reader     describe.Writer
 	ReaderName string
+	Prompts    *prompt.Set        // that writer and reader are sent; nil for the default
 	Vectors    *embedding.Vectors // compares texts by meaning; nil compares them by their words
 	// file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
 	Verdicts string
@@ -858,7 +860,7 @@ func (b *builder) write(ctx context.Context, at int, tools []*task.Tool, pages f
 	}
 	b.done.pass = "write"
 	reader := b.opts.reader()
-	tests := describe.NewTests(reader.Model, reader.Name, func(name string) (*database.World, error) {
+	tests := describe.NewTests(reader.Model, reader.Name, b.opts.prompts(), func(name string) (*database.World, error) {
 		return b.byName[name].world, nil
 	})
 	schemas := map[string]string{}
@@ -869,7 +871,7 @@ func (b *builder) write(ctx context.Context, at int, tools []*task.Tool, pages f
 	}
 	written, err := describe.Write(ctx, pages(), describe.Rewrite{
 		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
-		Tests: tests, Schemas: schemas,
+		Tests: tests, Schemas: schemas, Prompts: b.opts.prompts(),
 	})
 	if b.opts.Styles[at] == task.StyleRest {
 		slices.SortStableFunc(tools, rest.CompareTools)

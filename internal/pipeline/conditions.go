@@ -17,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/related"
 	"github.com/seatrial/seatrial/internal/tools/search"
 )
@@ -59,7 +60,7 @@ func (b *builder) putUnder(
 	}
 	if b.opts.Writer != nil {
 		in.Scribe = instances.NewScribe(b.opts.WriterName, b.opts.WrittenRequests, b.opts.Writer, b.opts.reader(),
-			b.opts.Vectors)
+			b.opts.prompts(), b.opts.Vectors)
 	}
 	b.done.pass = "certify"
 	counts, err := instances.Make(ctx, in)
@@ -72,6 +73,14 @@ func (b *builder) putUnder(
 		}
 	}
 	return counts, addWritten(s, in.Scribe)
+}
+
+// prompts returns what a writer and its reader are sent.
+func (o *Options) prompts() *prompt.Set {
+	if o.Prompts == nil {
+		return prompt.Default()
+	}
+	return o.Prompts
 }
 
 // reader returns the reader of what a writer writes.

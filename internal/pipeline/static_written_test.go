@@ -14,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // scribbler writes by what it is asked for: other words, a turn without a detail, a request near to another, and a tool
@@ -28,7 +29,8 @@ var (
 	toLeaveOut = regexp.MustCompile(`(?s)the text "(.*?)" \(the (.*?)\) must not stand`)
 )
 
-func (s *scribbler) Write(_ context.Context, prompt string) (string, error) {
+func (s *scribbler) Write(_ context.Context, asked []task.Message) (string, error) {
+	prompt := asked[len(asked)-1].Content
 	if reply, reads := modeltest.Read(prompt); reads {
 		return reply, nil
 	}

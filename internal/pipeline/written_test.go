@@ -28,7 +28,8 @@ type scripted struct {
 	asked atomic.Int64
 }
 
-func (s *scripted) Write(_ context.Context, prompt string) (string, error) {
+func (s *scripted) Write(_ context.Context, said []task.Message) (string, error) {
+	prompt := said[len(said)-1].Content
 	if reply, reads := modeltest.Read(prompt); reads {
 		return reply, nil
 	}

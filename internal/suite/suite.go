@@ -60,6 +60,7 @@ const (
 	SettingWording    = "wording"     // of faults; absent without faults
 	SettingChoosing   = "choosing"    // of conditions of tasks whose tools cannot be run; absent for strict
 	SettingWriter     = "writer"      // PROVIDER/NAME
+	SettingPrompts    = "prompts"     // that the writer was sent: name@digest; absent without a writer
 	SettingEmbeddings = "embeddings"  // the model that compares texts by meaning
 	SettingSimilarity = "similarity"  // the measure by which toolkits were chosen, if they were
 )

@@ -16,23 +16,26 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"golang.org/x/sync/errgroup"
 )
 
-// Writer writes a text that a prompt asks for; a chat model is one. An error is the writer's failure, not a bad text.
+// Writer writes the text that a conversation asks for; a chat model is one. An error is the writer's failure, not a bad
+// text.
 type Writer interface {
-	Write(ctx context.Context, prompt string) (string, error)
+	Write(ctx context.Context, asked []task.Message) (string, error)
 }
 
 // Written records what a writer wrote about one tool.
 type Written struct {
-	Key        string      `json:"key"`      // a hash of what the tool means and of what the writer got
-	Tool       string      `json:"tool"`     // its name without the writer
-	Database   string      `json:"database"` // of the tool
-	Style      string      `json:"style"`    // of the tool
-	Writer     string      `json:"writer"`   // as its user names it
+	Key        string      `json:"key"`               // a hash of what the tool means and of what the writer got
+	Tool       string      `json:"tool"`              // its name without the writer
+	Database   string      `json:"database"`          // of the tool
+	Style      string      `json:"style"`             // of the tool
+	Writer     string      `json:"writer"`            // as its user names it
+	Prompts    string      `json:"prompts,omitempty"` // the digest of the prompts that writer and reader were sent
 	Attempts   int         `json:"attempts"`
 	Accepted   bool        `json:"accepted"` // otherwise the tool keeps the derived text
 	Name       string      `json:"name,omitempty"`
@@ -61,7 +64,8 @@ type Derived struct {
 type Rewrite struct {
 	Writer  Writer
 	Name    string // of the writer, for the record
-	Workers int    // calls at a time; below 1 is 1
+	Prompts *prompt.Set
+	Workers int // calls at a time; below 1 is 1
 	Cache   []Written
 	Tests   *Tests // of the written texts
 	// Answers are the values that no text may tell, by the derived name of the tool: the answers of its examples.
@@ -110,7 +114,8 @@ func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, err
 	if err := fromCache(ctx, pages, r, taken); err != nil {
 		return records(pages), err
 	}
-	for attempt := 1; attempt <= writerAttempts; attempt++ {
+	attempts := Attempts(r.Prompts, prompt.WriteDocumentation)
+	for attempt := 1; attempt <= attempts; attempt++ {
 		var open []*page
 		for _, p := range pages {
 			if !p.settled {
@@ -119,7 +124,7 @@ func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, err
 		}
 		replies, came := make([]string, len(open)), make([]bool, len(open))
 		err := each(ctx, r.Workers, len(open), func(ctx context.Context, i int) error {
-			reply, err := r.Writer.Write(ctx, open[i].request())
+			reply, err := r.Writer.Write(ctx, r.Prompts.Again(open[i].asked, open[i].record.Complaint))
 			if err != nil {
 				return fmt.Errorf("the writer %s, asked about %s: %w", r.Name, open[i].record.Tool, err)
 			}
@@ -138,7 +143,7 @@ func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, err
 			})
 		}
 		for i, p := range open {
-			p.settled = came[i] && err == nil && (p.record.Accepted || attempt == writerAttempts)
+			p.settled = came[i] && err == nil && (p.record.Accepted || attempt == attempts)
 			if !p.record.Accepted {
 				p.forget(taken)
 			}
@@ -153,6 +158,15 @@ func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, err
 		}
 	}
 	return records(pages), nil
+}
+
+// Attempts is how often a writer is asked for a text. A set that does not show why the last one was refused would ask
+// the same again.
+func Attempts(set *prompt.Set, text string) int {
+	if set.Uses(text, "complaint") {
+		return writerAttempts
+	}
+	return 1
 }
 
 // each does n pieces of work, that many at a time.
@@ -183,7 +197,7 @@ func records(pages []*page) []Written {
 type page struct {
 	function.Page
 	derived *task.Tool // as rules describe it
-	prompt  string
+	asked   prompt.Question
 	known   map[string]bool // words that the derived text says already
 	secrets []secret
 	record  Written
@@ -248,13 +262,16 @@ func newPages(list []function.Page, r Rewrite) ([]*page, owners) {
 		derived := *of.Tool
 		p := &page{Page: of, derived: &derived, known: map[string]bool{}}
 		specification := specify(&derived)
-		p.prompt = p.instructions(r.Schemas[derived.Database]) + specification + "\n"
+		p.asked = p.question(r.Schemas[derived.Database])
 		for _, w := range slices.Concat(plainWords(specification), signs(specification)) {
 			p.known[w] = true
 		}
 		p.hide(slices.Concat(of.Literals, r.Answers[derived.Name]))
-		p.record = Written{Key: task.Hash(0, of.Key, p.prompt), Tool: derived.Name, Database: derived.Database,
+		p.record = Written{Key: task.Hash(0, of.Key, p.asked.Key()), Tool: derived.Name, Database: derived.Database,
 			Style: derived.Style, Writer: r.Name, Derived: derivedOf(&derived, of.Lead)}
+		if r.Prompts != nil {
+			p.record.Prompts = r.Prompts.Digest
+		}
 		for _, key := range p.own() {
 			taken[key] = p
 		}
@@ -286,7 +303,7 @@ func (p *page) hide(values []task.Value) {
 func fromCache(ctx context.Context, pages []*page, r Rewrite, taken owners) error {
 	cache := map[string]Written{}
 	for _, w := range r.Cache {
-		if w.Writer == r.Name {
+		if w.Writer == r.Name && w.Prompts == r.Prompts.Digest {
 			cache[w.Key] = w
 		}
 	}
@@ -382,7 +399,7 @@ func (p *page) test(ctx context.Context, tests *Tests, before *Written) error {
 	}
 	if complaint != "" {
 		p.record = Written{Key: w.Key, Tool: w.Tool, Database: w.Database, Style: w.Style, Writer: w.Writer,
-			Attempts: w.Attempts, Complaint: complaint, Derived: w.Derived}
+			Attempts: w.Attempts, Complaint: complaint, Prompts: w.Prompts, Derived: w.Derived}
 	}
 	return nil
 }

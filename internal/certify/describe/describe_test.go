@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
@@ -27,7 +28,8 @@ type specification struct {
 	endpoint    bool
 }
 
-func (s *script) Write(_ context.Context, prompt string) (string, error) {
+func (s *script) Write(_ context.Context, said []task.Message) (string, error) {
+	prompt := said[len(said)-1].Content
 	s.calls.Add(1)
 	_, text, _ := strings.Cut(prompt, "The function:\n")
 	asked := specification{endpoint: strings.Contains(prompt, `{"name": "..."`)}
@@ -66,7 +68,8 @@ func encoded(t *testing.T, v any) string {
 // write documents copies of pages and returns their tools and records.
 func write(t *testing.T, l *library, list []function.Page, r Rewrite) ([]*task.Tool, []Written, error) {
 	t.Helper()
-	r.Tests = NewTests(reader{}, "words", l.world)
+	r.Prompts = prompt.Default()
+	r.Tests = NewTests(reader{}, "words", r.Prompts, l.world)
 	var tools []*task.Tool
 	pages := slices.Clone(list)
 	for i := range pages {

@@ -23,7 +23,7 @@ type Suite struct {
 // Recheck checks the records of a suite again and returns what is wrong with them: it compares them with the tools,
 // and judges each text and the reader's reply to its unit tests by today's rules, without a model.
 func Recheck(ctx context.Context, s Suite) ([]string, error) {
-	c := &rechecker{suite: s, tools: map[string]*task.Tool{}, tests: NewTests(nil, "", s.World),
+	c := &rechecker{suite: s, tools: map[string]*task.Tool{}, tests: NewTests(nil, "", nil, s.World),
 		records: map[*task.Tool]*Written{}}
 	for _, style := range []string{task.StyleFunc, task.StyleRest} {
 		for _, t := range s.Tools[style] {

@@ -14,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
 // Bounds of the unit tests of one tool.
@@ -26,23 +27,12 @@ const (
 	listLength  = 3   // of a list of values
 )
 
-// testInstructions precede the documentation of a tool and the requests.
-const testInstructions = `Below, between the two lines of dashes, is the documentation of one function. After it come
-numbered requests. For each request decide by the documentation alone whether one call of the function returns exactly
-what it asks for. Reply with one JSON object and nothing else: {"calls": [...]}, with one entry a request, in their
-order: the arguments of the call as an object, or null if the function does not return what the request asks for.
-
------
-%s
------
-
-%s`
-
 // Tests make and run the unit tests of tools.
 type Tests struct {
-	reader Writer // nil: what was not read is refused
-	name   string // of the reader
-	world  func(database string) (*database.World, error)
+	reader  Writer // nil: what was not read is refused
+	name    string // of the reader
+	prompts *prompt.Set
+	world   func(database string) (*database.World, error)
 
 	mu    sync.Mutex
 	tools map[string][]*task.Tool // as rules describe them, by database and style
@@ -50,8 +40,10 @@ type Tests struct {
 }
 
 // NewTests returns the unit tests of tools as rules describe them, with their leads, on the databases that world opens.
-func NewTests(reader Writer, name string, world func(database string) (*database.World, error)) *Tests {
-	return &Tests{reader: reader, name: name, world: world, tools: map[string][]*task.Tool{},
+func NewTests(
+	reader Writer, name string, prompts *prompt.Set, world func(database string) (*database.World, error),
+) *Tests {
+	return &Tests{reader: reader, name: name, prompts: prompts, world: world, tools: map[string][]*task.Tool{},
 		leads: map[*task.Tool]string{}}
 }
 
@@ -87,7 +79,7 @@ func (x *Tests) run(ctx context.Context, derived *task.Tool, w *Written, known *
 		if x.reader == nil {
 			return "", "", complainUnread, nil
 		}
-		if read, err = x.reader.Write(ctx, prompt(derived, w, list)); err != nil {
+		if read, err = x.reader.Write(ctx, x.prompts.Ask(reading(derived, w, list))); err != nil {
 			return "", "", "", err
 		}
 		read = strings.TrimSpace(read)
@@ -96,8 +88,8 @@ func (x *Tests) run(ctx context.Context, derived *task.Tool, w *Written, known *
 	return x.name, read, complaint, err
 }
 
-// prompt asks a reader. It shows the written text alone.
-func prompt(derived *task.Tool, w *Written, list []test) string {
+// reading is what a reader is asked. It shows the written text alone.
+func reading(derived *task.Tool, w *Written, list []test) prompt.Question {
 	t := *documented(derived, w, nil)
 	shown := struct {
 		Name        string       `json:"name"`
@@ -112,7 +104,9 @@ func prompt(derived *task.Tool, w *Written, list []test) string {
 	for i, c := range list {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, c.request)
 	}
-	return fmt.Sprintf(testInstructions, specification, b.String())
+	return prompt.Question{Text: prompt.ReadDocumentation, Values: prompt.Values{
+		"documentation": string(specification), "requests": strings.TrimSuffix(b.String(), "\n"),
+	}}
 }
 
 // judge executes the calls of a reply and compares what they return with what the requests ask for.

@@ -16,6 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/rest"
 )
@@ -23,7 +24,8 @@ import (
 // reader takes unit tests by comparing words.
 type reader struct{}
 
-func (reader) Write(_ context.Context, prompt string) (string, error) {
+func (reader) Write(_ context.Context, asked []task.Message) (string, error) {
+	prompt := asked[len(asked)-1].Content
 	reply, _ := modeltest.Read(prompt)
 	return reply, nil
 }
@@ -168,8 +170,8 @@ func TestTexts(t *testing.T) {
 	}
 	for _, c := range corpora {
 		l := openLibrary(t, c[0], c[1], limit)
-		pages, taken := newPages(l.pages, Rewrite{Tests: NewTests(reader{}, "words", l.world)})
-		tests := NewTests(reader{}, "words", l.world)
+		pages, taken := newPages(l.pages, Rewrite{Tests: NewTests(reader{}, "words", prompt.Default(), l.world)})
+		tests := NewTests(reader{}, "words", prompt.Default(), l.world)
 		for _, p := range pages {
 			tests.Add(p.derived, p.Lead)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 	"golang.org/x/sync/errgroup"
 )
@@ -22,9 +23,8 @@ const CheckWritten = "wording_knows_no_value"
 
 // Bounds on asking a writer.
 const (
-	writerAttempts = 3
-	writersAtOnce  = 8
-	leastNear      = 0.5 // cosine
+	writersAtOnce = 8
+	leastNear     = 0.5 // cosine
 )
 
 // Scribe keeps the texts of a writer, and asks for missing ones. It is safe for concurrent use.
@@ -32,6 +32,7 @@ type Scribe struct {
 	name    string
 	writer  describe.Writer // nil: missing texts stay missing
 	reader  Reader
+	prompts *prompt.Set // nil without a writer
 	vectors *embedding.Vectors
 
 	mu      sync.Mutex
@@ -50,14 +51,16 @@ type Reader struct {
 }
 
 // NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, and a reader
-// of what it writes. If there are vectors, a text must be near the request that it words, and nearer than to any other.
+// of what it writes; both are sent these prompts. If there are vectors, a text must be near the request that it words,
+// and nearer than to any other. Earlier texts that were asked for with other prompts do not count.
 func NewScribe(
-	name string, before []request.Written, writer describe.Writer, reader Reader, vectors *embedding.Vectors,
+	name string, before []request.Written, writer describe.Writer, reader Reader, prompts *prompt.Set,
+	vectors *embedding.Vectors,
 ) *Scribe {
-	s := &Scribe{name: name, writer: writer, reader: reader, vectors: vectors, known: map[string]request.Written{},
-		settled: map[string]request.Written{}}
+	s := &Scribe{name: name, writer: writer, reader: reader, prompts: prompts, vectors: vectors,
+		known: map[string]request.Written{}, settled: map[string]request.Written{}}
 	for _, w := range before {
-		if w.Writer == name {
+		if w.Writer == name && (prompts == nil || w.Prompts == prompts.Digest) {
 			s.known[w.Key] = w
 		}
 	}
@@ -124,14 +127,14 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 	if s.writer == nil {
 		return nil, nil
 	}
-	w := &request.Written{Key: p.Key, Condition: p.condition, Writer: s.name}
-	for w.Attempts < writerAttempts {
-		text, err := s.writer.Write(ctx, p.Prompt(w.Complaint))
+	w := &request.Written{Key: p.Key, Condition: p.condition, Writer: s.name, Prompts: s.prompts.Digest}
+	for w.Attempts < describe.Attempts(s.prompts, p.Question.Text) {
+		reply, err := s.writer.Write(ctx, s.prompts.Again(p.Question, w.Complaint))
 		if err != nil {
 			return nil, err
 		}
 		w.Attempts++
-		text = strings.TrimSpace(text)
+		text := p.Text(reply)
 		w.Reader, w.Read, w.Asked = "", "", ""
 		if err := s.judge(ctx, p, w, text); err != nil {
 			return nil, err
@@ -180,7 +183,7 @@ func (s *Scribe) read(ctx context.Context, p *page, w *request.Written, text str
 			w.Complaint = request.ComplainNoReader
 			return nil
 		}
-		reply, err := s.reader.Model.Write(ctx, asked.Prompt)
+		reply, err := s.reader.Model.Write(ctx, s.prompts.Ask(asked.Question))
 		if err != nil {
 			return err
 		}

@@ -86,6 +86,8 @@ func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*stat
 			made.Others = m.otherRequests(task)
 			p.own = &page{Page: made, condition: asked.Name}
 		}
+	case condition.NameRestate:
+		return p, m.restatementPage(p, task, asked)
 	case condition.NameDropDetail:
 		left, reason, _ := m.missing(task)
 		if m.asPaper() {

@@ -274,17 +274,21 @@ func (v *verifier) readTexts() {
 				v.report(wholeSuite, "%s, line %d: %v", suite.FileWritten, i+1, err)
 				continue
 			}
+			digest := w.Prompts
 			if ofRequest {
 				v.written = append(v.written, w)
-				continue
+			} else {
+				var ofTool describe.Written
+				if err := task.DecodeStrict(*line, &ofTool); err != nil {
+					v.report(wholeSuite, "%s, line %d: %v", suite.FileWritten, i+1, err)
+				}
+				v.described, digest = append(v.described, ofTool), ofTool.Prompts
 			}
-			var ofTool describe.Written
-			if err := task.DecodeStrict(*line, &ofTool); err != nil {
-				v.report(wholeSuite, "%s, line %d: %v", suite.FileWritten, i+1, err)
+			if _, named, _ := strings.Cut(settings[suite.SettingPrompts], "@"); digest != named {
+				v.report(wholeSuite, "%s, line %d: asked for with other prompts than those of the suite", suite.FileWritten, i+1)
 			}
-			v.described = append(v.described, ofTool)
 		}
-		v.scribe = instances.NewScribe(name, v.written, nil, instances.Reader{}, v.vectors)
+		v.scribe = instances.NewScribe(name, v.written, nil, instances.Reader{}, nil, v.vectors)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -43,8 +44,8 @@ type Host struct {
 // Flags of `build` and `run` that the user sets for all suites and all runs of a recipe.
 var (
 	buildFlags = []string{"corpus", "limit", "split", "synthesize", "seed", "neighbours", "fault-limit", "writer",
-		"reader", "written", "embeddings", "embeddings-url", "verdicts", "example-timeout", "max-time", "max-memory",
-		"base-url", "workers"}
+		"reader", "written", "prompts", "embeddings", "embeddings-url", "verdicts", "example-timeout", "max-time",
+		"max-memory", "base-url", "workers"}
 	runFlags = []string{"agent", "model", "seed", "trials", "max-tokens", "base-url", "extra", "label", "hide",
 		"open-files", "network", "interpreter", "prompts", "python-limits", "workers", "lean", "max-failures", "python-wasi",
 		"python-without-any-sandbox", "judge", "concurrency", "rpm", "tpm", "max-cost", "prices", "record", "replay",
@@ -273,9 +274,14 @@ func (o *order) arguments(names []string) []string {
 // buildArguments are the arguments of `build` for a suite: the recipe's, then the user's.
 func (o *order) buildArguments(s recipe.Suite) []string {
 	names := slices.DeleteFunc(slices.Clone(buildFlags), func(name string) bool {
-		return name == "corpus" || name == "base-url" && !o.given.Changed("writer") && !o.given.Changed("embeddings")
+		return name == "corpus" || name == "prompts" && !o.given.Changed("writer") ||
+			name == "base-url" && !o.given.Changed("writer") && !o.given.Changed("embeddings")
 	})
-	args := append(s.Build.Arguments(), o.arguments(names)...)
+	args := s.Build.Arguments()
+	if o.given.Changed("writer") { // prompts are a writer's
+		args = append(args, "--prompts="+prompt.NamePaper)
+	}
+	args = append(args, o.arguments(names)...)
 	for _, spec := range o.corpora() {
 		if s.Only == "" || toolsets.Names(spec) == (s.Only == recipe.OnlyStatic) {
 			args = append(args, "--corpus="+spec)

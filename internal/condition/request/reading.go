@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/request/sense"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
 // Bounds of what a text has to share with its request before a reader is asked.
@@ -23,25 +24,11 @@ const (
 	longestRead  = 20   // letters around a value that a reader may copy with it
 )
 
-// readingInstructions precede a text and the requests that it may mean.
-const readingInstructions = `Read the text between the two lines of dashes. Below it are numbered requests.
-At most one of them asks for exactly what the text asks for: the same things, under the same conditions, with the same
-values, the same details left open, and the same order and number of results. Reply with one JSON object and nothing
-else: {"request": N, "values": [...]}, where N is the number of that request, or 0 if none of them asks for the
-same, and values are the names, numbers and dates that the
-text states, each as the text writes it.
-
------
-%s
------
-
-%s`
-
 // Reading asks a reader what a text means, without the request that it should mean.
 type Reading struct {
-	Prompt string
-	right  int // the number of the request
-	page   *Page
+	Question prompt.Question
+	right    int // the number of the request
+	page     *Page
 }
 
 // Reading returns the question for a reader about a text, nil if the page needs none. The reader chooses among the
@@ -50,6 +37,7 @@ func (p *Page) Reading(said string) *Reading {
 	if !p.meant {
 		return nil
 	}
+	said = p.restored(said)
 	list := []string{p.Own}
 	add := func(s string) {
 		if s != "" && !slices.Contains(list, s) {
@@ -82,13 +70,13 @@ func (p *Page) Reading(said string) *Reading {
 	for i, s := range list {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, strings.Join(strings.Fields(s), " "))
 	}
-	return &Reading{
-		Prompt: fmt.Sprintf(readingInstructions, said, b.String()), right: slices.Index(list, p.Own) + 1, page: p,
-	}
+	return &Reading{Question: prompt.Question{Text: prompt.ReadRequest, Values: prompt.Values{
+		"text": said, "requests": strings.TrimSuffix(b.String(), "\n"),
+	}}, right: slices.Index(list, p.Own) + 1, page: p}
 }
 
 // Key is a hash of what the reader is asked. A reply says nothing about another question.
-func (r *Reading) Key() string { return task.Hash(0, "asked", r.Prompt) }
+func (r *Reading) Key() string { return r.Question.Key() }
 
 // Complaint says what is wrong with a text by what its reader replied, "" for nothing: the reader has to find the
 // request, and to state every value that stays and none that was left out.

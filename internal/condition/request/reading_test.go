@@ -9,7 +9,16 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 )
+
+// shown is what a conversation says last.
+func shown(asked []task.Message) string { return asked[len(asked)-1].Content }
+
+// written is what a writer is asked by the default prompts.
+func written(p *request.Page, complaint string) string {
+	return shown(prompt.Default().Again(p.Question, complaint))
+}
 
 // judged is what is wrong with a text by its words and by a reader who compares words.
 func judged(t *testing.T, p *request.Page, text string) string {
@@ -18,9 +27,9 @@ func judged(t *testing.T, p *request.Page, text string) string {
 		return complaint
 	}
 	asked := p.Reading(text)
-	reply, reads := modeltest.Read(asked.Prompt)
+	reply, reads := modeltest.Read(shown(prompt.Default().Ask(asked.Question)))
 	if !reads {
-		t.Fatalf("the reader is not asked: %s", asked.Prompt)
+		t.Fatalf("the reader is not asked: %v", asked.Question)
 	}
 	return asked.Complaint(reply)
 }
@@ -218,11 +227,11 @@ func TestTurnedTexts(t *testing.T) {
 				t.Errorf("%q for %q: complaint %q", text, e.own, complaint)
 			}
 		}
-		if prompt := p.Reading(e.right[0]).Prompt; !strings.Contains(e.own, "average") &&
+		if offered := p.Reading(e.right[0]).Question.Values["requests"]; !strings.Contains(e.own, "average") &&
 			!slices.ContainsFunc([]string{"shortest", "after 1990", "more than 20"}, func(turned string) bool {
-				return strings.Contains(prompt, turned)
+				return strings.Contains(offered, turned)
 			}) {
-			t.Errorf("the reader is not offered the opposite of %q:\n%s", e.own, prompt)
+			t.Errorf("the reader is not offered the opposite of %q:\n%s", e.own, offered)
 		}
 	}
 }

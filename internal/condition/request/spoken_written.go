@@ -1,12 +1,13 @@
 package request
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
 // SpokenParaphrase returns the page on which a writer rewords the last turn of a request to tools that cannot be run.
@@ -31,17 +32,38 @@ func SpokenParaphrase(t *Task) *Page {
 			stay = append(stay, w.Text)
 		}
 	}
-	if len(stay) > 0 {
-		p.prompt += "\nThese parts may be values; they have to stand in it exactly so, too:\n- " + strings.Join(stay,
-			"\n- ") + "\n"
-	}
-	p.Key = task.Hash(0, "written", "spoken paraphrase", p.prompt)
+	p.Question.Values["guarded"] = listed(stay)
+	p.Key = p.Question.Key()
 	judge := p.judge
 	p.judge = func(text string) string {
 		if slices.ContainsFunc(stay, func(form string) bool { return !strings.Contains(text, form) }) {
 			return complainValue
 		}
 		return judge(text)
+	}
+	return p
+}
+
+// WrittenRestatement returns the page on which a writer rewords the last turn of a request to tools that cannot be run and
+// writes values in other forms. restore writes the forms that mean the same as the request has them; what it returns is
+// judged as a text of [SpokenParaphrase], so that a form that nobody vouches for is refused.
+func WrittenRestatement(t *Task, restore func(text string) string) *Page {
+	p := SpokenParaphrase(t)
+	if p == nil {
+		return nil
+	}
+	p.Question = prompt.Question{Text: prompt.WriteRestatement, Values: prompt.Values{"request": p.Own, "complaint": ""}}
+	p.Key, p.restore = p.Question.Key(), restore
+	judge := p.judge
+	p.judge = func(text string) string {
+		plain := p.restored(text)
+		if complaint := judge(plain); complaint != "" {
+			return complaint
+		}
+		if plain == text {
+			return complainForms
+		}
+		return ""
 	}
 	return p
 }
@@ -67,18 +89,6 @@ func (d *Dropped) WrittenMissing(v *Value) *Page {
 	})
 }
 
-// nearInstructions precede a request, of which they ask for a similar one.
-const nearInstructions = `Below is what a user asked an assistant who calls tools, and the tool that serves it. Write another request that
-somebody could make in the same software: about a need much like it, and yet one that the tool cannot serve and whose own
-tool could not serve this one. It should need one or two parameters of other kinds. The same request with other values is
-not enough. It has to hold every value that serving it takes.%s Reply with the new request alone, in one paragraph.
-
-The request:
-%s
-
-The tool: %s
-`
-
 // complainSame is about a request that is only the old one with other values.
 const complainSame = "it is the request itself, or nearly so: it has to ask for something else"
 
@@ -87,11 +97,13 @@ const complainSame = "it is the request itself, or nearly so: it has to ask for 
 func NearRequest(own, tool string, number int) *Page {
 	again := ""
 	if number > 1 {
-		again = fmt.Sprintf(" This is the request number %d of this kind: make it unlike the usual first idea.", number)
+		again = strconv.Itoa(number)
 	}
-	prompt := fmt.Sprintf(nearInstructions, again, own, tool)
+	question := prompt.Question{Text: prompt.WriteNearRequest, Values: prompt.Values{
+		"request": own, "tool": tool, "number": again, "complaint": "",
+	}}
 	return &Page{
-		Own: own, Key: task.Hash(0, "written", "near request", prompt), prompt: prompt,
+		Own: own, Key: question.Key(), Question: question,
 		judge: func(said string) string {
 			if Unlike(own, said, nil) < LeastWritten {
 				return complainSame
@@ -101,21 +113,11 @@ func NearRequest(own, tool string, number int) *Page {
 	}
 }
 
-// specificationInstructions precede a request that needs a tool.
-const specificationInstructions = `Write the specification of a tool that serves the request below, in the style of the example: how names are written, how
-long descriptions are, how much they tell. Reply with one JSON object on one line and nothing else, with the fields name,
-description and parameters; parameters is a JSON Schema of type object with properties, each with a type (string, integer,
-number, boolean or array) and a description, and the list required.
-
-An example, for another request: %s
-
-The request:
-%s
-`
-
 // Specification returns the page on which a writer specifies the tool of a request (step 2). Judge says what is wrong
 // with a text.
 func Specification(example, asked string, judge func(text string) string) *Page {
-	prompt := fmt.Sprintf(specificationInstructions, example, asked)
-	return &Page{Own: example, Key: task.Hash(0, "written", "specification", prompt), prompt: prompt, judge: judge}
+	question := prompt.Question{Text: prompt.WriteTool, Values: prompt.Values{
+		"request": asked, "example": example, "complaint": "",
+	}}
+	return &Page{Own: example, Key: question.Key(), Question: question, judge: judge}
 }

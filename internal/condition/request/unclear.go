@@ -1,6 +1,7 @@
 package request
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
 // Unclarity is a request that no longer says what is wanted (Incomplete Conditions, "Partial Removal of User
@@ -128,23 +130,6 @@ func missingWords(text, other string) []string {
 	return list
 }
 
-// removalInstructions precede a conversation and the tools that serve it (Incomplete Conditions, figure 21).
-const removalInstructions = `A user talks to an assistant who calls tools.
-Rewrite the user's last message so that it sounds natural and the assistant can make none of the calls that the request
-needs: leave out what is essential for them, or what is asked for. If the message asks for several things, none of them
-may remain possible. Leave out only what the tools below need; change nothing else, add nothing, and do not say that
-something is missing. Reply with the new message alone, in one paragraph.
-
-The tools:
-%s
-
-The conversation before:
-%s
-
-The last message:
-%s
-`
-
 // Complaints about what a writer removed.
 const (
 	complainNothingGone = "nothing is left out that a call needs: a value, or what is asked for"
@@ -164,9 +149,29 @@ func Removal(messages []task.Message, tools string) *Page {
 	for _, m := range messages[:last] {
 		fmt.Fprintf(&before, "%s: %s\n", m.Role, m.Content)
 	}
-	prompt := fmt.Sprintf(removalInstructions, tools, before.String(), own)
-	return &Page{Message: last, Own: own, Key: task.Hash(0, "written", "removal", prompt), prompt: prompt,
-		judge: func(said string) string { return judgeRemoval(own, said) }}
+	question := prompt.Question{Text: prompt.WriteRemoval, Values: prompt.Values{
+		"request": own, "before": strings.TrimSuffix(before.String(), "\n"), "tools": tools, "complaint": "",
+	}}
+	return &Page{Message: last, Own: own, Key: question.Key(), Question: question,
+		judge:  func(said string) string { return judgeRemoval(own, said) },
+		unwrap: func(reply string) string { return answerOf(reply, question.Values["before"]) }}
+}
+
+// answerOf returns the last message of a conversation that a writer replied with as the field "answer" of an object, as
+// figure 21 asks for it, and other replies as they are.
+func answerOf(reply, before string) string {
+	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}')
+	var object struct {
+		Answer *string `json:"answer"`
+	}
+	if from < 0 || to < from || json.Unmarshal([]byte(reply[from:to+1]), &object) != nil || object.Answer == nil {
+		return reply
+	}
+	said := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(*object.Answer), before))
+	if role := "user:"; len(said) >= len(role) && strings.EqualFold(said[:len(role)], role) {
+		said = said[len(role):]
+	}
+	return strings.TrimSpace(said)
 }
 
 // Bounds of what a writer may add, and must leave out, in words that carry meaning.

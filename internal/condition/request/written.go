@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/request/sense"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
 // Written says what came of asking a writer for the wording of one request. Suites keep it beside what was written of
@@ -20,8 +21,9 @@ import (
 type Written struct {
 	// a hash of what the writer was asked, and of the values that its text may not tell
 	Key       string `json:"key"`
-	Condition string `json:"condition"` // paraphrase or drop-detail
-	Writer    string `json:"writer"`    // as its user names it
+	Condition string `json:"condition"`         // paraphrase or drop-detail
+	Writer    string `json:"writer"`            // as its user names it
+	Prompts   string `json:"prompts,omitempty"` // the digest of the prompts that writer and reader were sent
 	Attempts  int    `json:"attempts"`
 	Accepted  bool   `json:"accepted"` // otherwise what rules made stays
 	Text      string `json:"text,omitempty"`
@@ -57,6 +59,7 @@ const LeastWritten = 0.2
 const (
 	complainLine     = "the reply is not the request alone, in one paragraph that is not much longer than it was"
 	complainValue    = "a text that has to stay as it is does not stand in it"
+	complainForms    = "no value in it has another form that means the same"
 	complainAlike    = "the wording is too much like that of the request"
 	complainNumber   = "it holds a number or a quotation that the request does not hold"
 	complainName     = "it names something that the request does not name"
@@ -83,20 +86,32 @@ type Page struct {
 	Own     string // what it reads without the writer
 	Key     string
 	Others  []string // other requests, which a text must not mean
-	prompt  string
-	judge   func(text string) string
+	// Question is what the writer is asked.
+	Question prompt.Question
+	judge    func(text string) string
 
 	meant bool              // the text has to mean what Own means: see [Page.Reading]
 	kept  []string          // values that it states
 	tells func(string) bool // reports whether a value is the one that was left out; nil if none was
+
+	unwrap  func(reply string) string // nil where replies are texts
+	restore func(text string) string  // writes values as the request has them; nil if they have to be written so
 }
 
-// Prompt asks the writer, and tells it why its last text was refused, "" for the first.
-func (p *Page) Prompt(complaint string) string {
-	if complaint == "" {
-		return p.prompt
+// restored is a text with its values as the request has them.
+func (p *Page) restored(text string) string {
+	if p.restore == nil {
+		return text
 	}
-	return p.prompt + "\nYour last text was refused: " + complaint + ". Write it anew.\n"
+	return p.restore(text)
+}
+
+// Text returns the text that a writer's reply contains.
+func (p *Page) Text(reply string) string {
+	if reply = strings.TrimSpace(reply); p.unwrap != nil {
+		return p.unwrap(reply)
+	}
+	return reply
 }
 
 // Complaint says what is wrong with a text, "" for nothing.
@@ -108,14 +123,8 @@ func (p *Page) Complaint(text string) string {
 	if complaint := p.judge(text); complaint != "" || !p.meant {
 		return complaint
 	}
-	return p.strays(text)
+	return p.strays(p.restored(text))
 }
-
-// paraphraseInstructions precede a request.
-const paraphraseInstructions = `Say the request below in other words, as another person would ask for exactly the same thing: the same facts, the same
-conditions and comparisons, the same order and number of results. Add nothing and leave nothing out. Reply with the new
-wording alone, in one paragraph, without quotation marks around it.
-`
 
 // WrittenParaphrase returns the page on which a writer rewords a request. A text is accepted only if it says every
 // value as the request does, differs enough from it, and adds no number, quotation, name or negation. The page is nil
@@ -134,16 +143,11 @@ func WrittenParaphrase(t *Task) *Page {
 			stay = append(stay, k.Form)
 		}
 	}
-	prompt := paraphraseInstructions
-	if len(stay) > 0 {
-		prompt += "These texts have to stand in it exactly as they are written here:\n"
-		for _, form := range stay {
-			prompt += "- " + form + "\n"
-		}
-	}
-	prompt += "\nThe request:\n" + own + "\n"
+	question := prompt.Question{Text: prompt.WriteParaphrase, Values: prompt.Values{
+		"request": own, "kept": listed(stay), "guarded": "", "complaint": "",
+	}}
 	return &Page{
-		Message: at, Own: own, Key: task.Hash(0, "written", "paraphrase", prompt), prompt: prompt, meant: true, kept: stay,
+		Message: at, Own: own, Key: question.Key(), Question: question, meant: true, kept: stay,
 		judge: func(text string) string {
 			if slices.ContainsFunc(stay, func(form string) bool { return !isSaid(text, form) }) {
 				return complainValue
@@ -166,22 +170,20 @@ func WrittenParaphrase(t *Task) *Page {
 	}
 }
 
+// listed lists texts, a line each.
+func listed(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(texts, "\n- ")
+}
+
 // Reworded returns what a text that was taken makes of a task.
 func (p *Page) Reworded(t *Task, text string) *Rewording {
 	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(Values(t))}
 	r.Messages[p.Message].Content = text
 	return r
 }
-
-// droppedInstructions precede a request without one of its values.
-const droppedInstructions = `A program wrote the request below. It leaves one detail open on purpose: where it says "%s", it does not say which
-one. Write it as another person would write it who leaves the same detail open. The words "%s" have to stand in it exactly
-so, once. Keep every other condition, detail, number and name as it is. Do not invent a value, do not ask which one is
-meant, and add nothing. Reply with the new wording alone, in one paragraph, without quotation marks around it.
-
-The request:
-%s
-`
 
 // Told is a value that a text must not tell, and the form in which its own request says it.
 type Told struct {
@@ -230,11 +232,13 @@ func (d *Dropped) written(t *Task, at int, forms []string, tells func(said strin
 			}
 		}
 	}
-	prompt := fmt.Sprintf(droppedInstructions, d.Phrase, d.Phrase, own)
+	question := prompt.Question{Text: prompt.WriteDrop, Values: prompt.Values{
+		"request": own, "phrase": d.Phrase, "complaint": "",
+	}}
 	return &Page{
-		Message: at, Own: own, prompt: prompt, meant: true, kept: stay,
+		Message: at, Own: own, Question: question, meant: true, kept: stay,
 		tells: func(value string) bool { return tells(value) == complainTold },
-		Key:   task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...),
+		Key:   task.Hash(0, append([]string{question.Key()}, forms...)...),
 		judge: func(said string) string {
 			_, _, once := d.place(said)
 			switch {

@@ -16,11 +16,11 @@ func TestWrittenParaphrase(t *testing.T) {
 	task := ask(t, `Which ships from Malta that were built before 1990 do not have a captain? Show the 3 longest.`, "",
 		`SELECT name FROM ship WHERE flag = 'Malta' AND built < 1990 AND captain_id IS NULL ORDER BY length_m DESC LIMIT 3`)
 	p := request.WrittenParaphrase(task)
-	if p == nil || !strings.Contains(p.Prompt(""), "- Malta\n") || !strings.Contains(p.Prompt(""), "- 1990\n") ||
-		strings.Contains(p.Prompt(""), "SELECT") {
+	if p == nil || !strings.Contains(written(p, ""), "- Malta\n") || !strings.Contains(written(p, ""), "- 1990\n") ||
+		strings.Contains(written(p, ""), "SELECT") {
 		t.Fatalf("%+v", p)
 	}
-	if again := p.Prompt("it is bad"); !strings.HasPrefix(again, p.Prompt("")) || !strings.Contains(again, "it is bad") {
+	if again := written(p, "it is bad"); !strings.HasPrefix(again, written(p, "")) || !strings.Contains(again, "it is bad") {
 		t.Errorf("asked again it reads %q", again)
 	}
 	const good = "Among vessels registered in Malta before 1990 came around, find those without any captain and name the 3 with the greatest length."
@@ -105,10 +105,10 @@ func TestWrittenDrop(t *testing.T) {
 			t.Fatalf("%s has no page", m.dropped.Form)
 		}
 		if key == "" {
-			key = p.Key + p.Prompt("")
+			key = p.Key + written(p, "")
 		}
-		if p.Key+p.Prompt("") != key {
-			t.Errorf("about %s the writer is asked %q", m.dropped.Form, p.Prompt(""))
+		if p.Key+written(p, "") != key {
+			t.Errorf("about %s the writer is asked %q", m.dropped.Form, written(p, ""))
 		}
 		for text, want := range texts {
 			if complaint := p.Complaint(text); (complaint == "") != want {

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -131,6 +132,31 @@ func (s *Set) Messages(name string, v Values) []task.Message {
 		}
 	}
 	return list
+}
+
+// Question is a text with the values of its variables: what a model is asked, apart from how.
+type Question struct {
+	Text   string
+	Values Values
+}
+
+// Key is a hash of the question. It does not depend on a set.
+func (q Question) Key() string {
+	parts := []string{q.Text}
+	for _, name := range sortedNames(q.Values) {
+		parts = append(parts, name, q.Values[name])
+	}
+	return task.Hash(0, parts...)
+}
+
+// Ask renders a question.
+func (s *Set) Ask(q Question) []task.Message { return s.Messages(q.Text, q.Values) }
+
+// Again renders a question whose last reply was refused.
+func (s *Set) Again(q Question, complaint string) []task.Message {
+	v := maps.Clone(q.Values)
+	v["complaint"] = complaint
+	return s.Messages(q.Text, v)
 }
 
 // digest is a hash of the texts, as they were parsed.

@@ -87,6 +87,13 @@ func TestMistakesAreSaid(t *testing.T) {
 		{"react.txt", "\n\nb\n=== user\nc", "a text before the first section"},
 		{"act-answer.txt", "", "the section \"tool\" is missing"},
 		{"act-answer.txt", "=== tool\n=== argument\na", "the section \"tool\" is missing"},
+		{"tools.txt", "", "tools.txt: the user says nothing"},
+		{"tools.txt", "=== system\na\n=== user\n\n{{/* later */}}\n", "tools.txt: the user says nothing"},
+		{"tools.txt", "=== system\na", "tools.txt: the user says nothing"},
+		{"tools.txt", "=== user\n{{if .advice}}{{.request}}{{end}}", "tools.txt: the user says nothing, or not always"},
+		{"write-tool.txt", "", "write-tool.txt: the user says nothing"},
+		{"react-reminder.txt", "\n", "react-reminder.txt: the file is empty"},
+		{"turn.txt", "{{- /* a turn */ -}}\n", "turn.txt: the file is empty"},
 		{"raect.txt", "a", "unknown file of prompts \"raect.txt\""},
 		{"notes.md", "a", "unknown file of prompts \"notes.md\""},
 	} {

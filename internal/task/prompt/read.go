@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,6 +95,9 @@ func read(files fs.FS, dir, name string) (*Set, error) {
 		r.uses[texts[i].Name] = map[string]bool{}
 		for _, part := range s.sections[texts[i].Name] {
 			r.check(&texts[i], r.sources[part.template.Name()], nil)
+		}
+		if len(r.errs) == 0 {
+			r.checkEmpty(&texts[i], s.sections[texts[i].Name])
 		}
 	}
 	if len(r.errs) > 0 {
@@ -226,6 +230,45 @@ func (r *reader) parse(name, file string, line int, text string) *template.Templ
 func (r *reader) check(t *Text, src *source, within []string) {
 	c := &checker{reader: r, text: t, source: src, within: within}
 	c.list(src.tree.Root)
+}
+
+// checkEmpty refuses a text of which a model would be sent nothing: one without sections that is empty, and a
+// conversation in which the user may say nothing.
+func (r *reader) checkEmpty(t *Text, parts []section) {
+	file := filepath.Join(r.dir, t.Name+extension)
+	switch {
+	case t.Empty != "":
+	case len(t.Sections) == 0:
+		text := comments.ReplaceAllString(r.sources[parts[0].template.Name()].text, "")
+		if strings.TrimSpace(text) == "" {
+			r.fail(file, 0, "the file is empty: models would be sent an empty message")
+		}
+	case slices.Contains(t.Sections, User):
+		if !slices.ContainsFunc(parts, func(s section) bool {
+			return s.name == User && r.says(r.sources[s.template.Name()].tree.Root)
+		}) {
+			r.errs = append(r.errs, diag.Usagef("the user says nothing, or not always: models would be sent an empty message").
+				At(file, 0, 0).WithHint("begin a section with a line %q, and write a text or a variable outside of {{if}}",
+				headSign+User))
+		}
+	}
+}
+
+// says reports whether a template shows a text or a variable whatever the conditions in it are.
+func (r *reader) says(l *parse.ListNode) bool {
+	return l != nil && slices.ContainsFunc(l.Nodes, func(n parse.Node) bool {
+		switch n := n.(type) {
+		case *parse.TextNode:
+			return len(bytes.TrimSpace(n.Text)) > 0
+		case *parse.ActionNode:
+			return true
+		case *parse.IfNode:
+			return r.says(n.List) && r.says(n.ElseList)
+		case *parse.TemplateNode:
+			return r.says(r.sources[n.Name].tree.Root)
+		}
+		return false
+	})
 }
 
 // checker checks one template.

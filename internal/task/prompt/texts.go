@@ -48,9 +48,22 @@ const (
 	Account          = "account"
 	ActAnswer        = "act-answer"
 	ActDecline       = "act-decline"
+
+	WriteParaphrase    = "write-paraphrase"
+	WriteRestatement   = "write-restatement"
+	WriteDrop          = "write-drop"
+	WriteNearRequest   = "write-near-request"
+	WriteTool          = "write-tool"
+	WriteRemoval       = "write-removal"
+	WriteDocumentation = "write-documentation"
+	ReadRequest        = "read-request"
+	ReadDocumentation  = "read-documentation"
 )
 
-var chat = []string{System, User}
+var (
+	chat     = []string{System, User}
+	dialogue = []string{System, User, Assistant}
+)
 
 // Variables that several texts share.
 var (
@@ -146,7 +159,7 @@ var texts = []Text{
 		Sections: chat, Variables: slices.Concat(ofSituation, ofAttempt)},
 	{Name: Explain, About: "The protocol explain: yes or no, and why.", Sections: chat, Variables: ofSituation},
 	{Name: Judge, About: "Asks a judge model whether an explanation is right, with examples before the question.",
-		Sections:  []string{System, User, Assistant},
+		Sections:  dialogue,
 		Variables: slices.Concat(ofSituation, []Variable{{"explanation", "that is judged"}})},
 	{Name: Turn, About: "One message of a conversation that is described.", Variables: []Variable{
 		{"content", "what is said"}, {"user", "yes if the user says it"}, {"assistant", "yes if the assistant does"},
@@ -169,7 +182,39 @@ var texts = []Text{
 		Sections: []string{Tool, Argument}},
 	{Name: ActDecline, About: "The tool by which a model declines in the protocols tools and one-shot, and its argument.",
 		Empty: "there is no such tool.", Sections: []string{Tool, Argument}},
+
+	{Name: WriteParaphrase, About: "Asks a writer for a request in other words, with every value as it is.",
+		Sections: dialogue, Variables: []Variable{asked,
+			{"kept", "the values that have to stay, a line each, or nothing"},
+			{"guarded", "other parts that may be values of tools that cannot be run, or nothing"}, complaint}},
+	{Name: WriteRestatement, About: "Asks a writer for a request in other words, with values in other forms.",
+		Sections: dialogue, Variables: []Variable{asked, complaint}},
+	{Name: WriteDrop, About: "Asks a writer to word a request that leaves a detail open.", Sections: dialogue,
+		Variables: []Variable{asked, {"phrase", "the words that leave the detail open"}, complaint}},
+	{Name: WriteNearRequest, About: "Asks a writer for a request near to another one, for a tool to be added.",
+		Sections: dialogue, Variables: []Variable{asked, {"tool", "that serves it, as JSON"},
+			{"number", "2, 3, … of the same request; nothing for the first"}, complaint}},
+	{Name: WriteTool, About: "Asks a writer for the tool of a near request.", Sections: dialogue,
+		Variables: []Variable{asked, {"example", "the tool of another request, as JSON"}, complaint}},
+	{Name: WriteRemoval, About: "Asks a writer to leave out of a request what its calls need. The reply is the " +
+		"message, or an object with the conversation as \"answer\".", Sections: dialogue,
+		Variables: []Variable{asked, {"before", "the conversation before it, a line a message, or nothing"},
+			{"tools", "the tools that are needed, a JSON object a line"}, complaint}},
+	{Name: WriteDocumentation, About: "Asks a writer for the documentation of a tool.", Sections: dialogue,
+		Variables: []Variable{{"function", "its name, code, derived description, parameters and result, as JSON"},
+			{"named", "yes if the writer names it too"}, {"database", "the name of its database"},
+			{"tables", "the tables of the database"}, complaint}},
+	{Name: ReadRequest, About: "Asks a reader which request a written text is.", Sections: dialogue,
+		Variables: []Variable{{"text", "that was written"}, {"requests", "numbered requests, a line each"}}},
+	{Name: ReadDocumentation, About: "Asks a reader to call a tool by its written documentation.", Sections: dialogue,
+		Variables: []Variable{{"documentation", "name, description and parameters, as JSON"},
+			{"requests", "numbered requests, a line each"}}},
 }
+
+var (
+	asked     = Variable{"request", "what a user asks"}
+	complaint = Variable{"complaint", "why the last text was refused; nothing at first. Without it a writer is asked once"}
+)
 
 var ofAttempt = []Variable{{"call", "the call, as JSON"}, {"came", "what came back, as JSON"}}
 

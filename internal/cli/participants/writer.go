@@ -1,27 +1,26 @@
-package cli
+package participants
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/certify/describe"
-	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// writerOptions are the flags of `build` for a writer.
-type writerOptions struct {
+// WriterOptions are the flags of `build` for a writer.
+type WriterOptions struct {
 	spec    string // PROVIDER/NAME
 	reader  string // the same
 	written string // file of earlier texts
@@ -31,10 +30,11 @@ type writerOptions struct {
 	embeddings    string // PROVIDER/NAME, or an address
 	embeddingsURL string
 	replay        string
+	prompts       string // name of a set, or a folder
 }
 
-func (o *writerOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
+// Flags adds the flags.
+func (o *WriterOptions) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.spec, "writer", "",
 		"model as PROVIDER/NAME that documents the tools of the func and rest styles and rewords requests under "+
 			"paraphrase, drop-detail and clarify; its texts are checked and kept in the suite")
@@ -50,6 +50,8 @@ func (o *writerOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.baseURL, "base-url", "",
 		"address of an OpenAI- or Anthropic-compatible server for writer and embeddings")
 	f.StringVar(&o.record, "record", "", "file that records every exchange with writer and embeddings")
+	f.StringVar(&o.prompts, "prompts", prompt.NameDefault, "the texts that writer and reader are sent: "+
+		strings.Join(prompt.BuiltIn(), ", ")+", or a folder that `seatrial prompts --write DIR` wrote")
 	f.StringVar(&o.replay, "replay", "",
 		"file of recorded exchanges to answer from, offline")
 }
@@ -58,11 +60,17 @@ func (o *writerOptions) flags(cmd *cobra.Command) {
 type writer struct{ client model.Client }
 
 // Write asks for one text.
-func (w writer) Write(ctx context.Context, prompt string) (string, error) {
+func (w writer) Write(ctx context.Context, asked []task.Message) (string, error) {
 	zero := 0.0
-	reply, err := w.client.Complete(ctx, model.Request{
-		Messages: []model.Message{{Role: model.RoleUser, Content: prompt}}, Temperature: &zero,
-	})
+	request := model.Request{Temperature: &zero}
+	for _, m := range asked {
+		if m.Role == prompt.System {
+			request.System = m.Content
+			continue
+		}
+		request.Messages = append(request.Messages, model.Message{Role: m.Role, Content: m.Content})
+	}
+	reply, err := w.client.Complete(ctx, request)
 	if err != nil {
 		return "", err
 	}
@@ -72,8 +80,16 @@ func (w writer) Write(ctx context.Context, prompt string) (string, error) {
 	return reply.Message.Content, nil
 }
 
-// openWriter opens the writer of a build, if one is requested. done closes what it uses.
-func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() error, err error) {
+// openPrompts opens what writer and reader are sent.
+func (o *WriterOptions) openPrompts() (*prompt.Set, error) {
+	if o.spec == "" && o.prompts != prompt.NameDefault {
+		return nil, diag.Usagef("--prompts is for a writer").WithHint("--writer PROVIDER/NAME")
+	}
+	return prompt.Open(o.prompts)
+}
+
+// Open opens the writer of a build, if one is requested. done closes what it uses.
+func (o *WriterOptions) Open(getenv func(string) string, b *pipeline.Options) (done func() error, err error) {
 	done = func() error { return nil }
 	if o.written != "" {
 		if b.Written, b.WrittenRequests, err = readWritten(o.written); err != nil {
@@ -82,6 +98,9 @@ func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() err
 	}
 	if o.embeddingsURL != "" && o.embeddings == "" {
 		return done, diag.Usagef("--embeddings-url is for embeddings").WithHint("--embeddings openai/NAME")
+	}
+	if b.Prompts, err = o.openPrompts(); err != nil {
+		return done, err
 	}
 	if o.spec == "" && o.reader != "" {
 		return done, diag.Usagef("--reader is for a writer").WithHint("--writer PROVIDER/NAME")
@@ -97,7 +116,7 @@ func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() err
 	}
 	run := settings.New()
 	run.BaseURL, run.Record, run.Replay = o.baseURL, o.record, o.replay
-	providers, err := participants.OpenProviders(a.Getenv, run)
+	providers, err := OpenProviders(getenv, run)
 	if err != nil {
 		return done, err
 	}
@@ -125,7 +144,7 @@ func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() err
 }
 
 // openEmbeddings opens the model that compares texts by meaning. If only an address is given, the server chooses it.
-func openEmbeddings(o *writerOptions, providers participants.Providers) (*embedding.Vectors, error) {
+func openEmbeddings(o *WriterOptions, providers Providers) (*embedding.Vectors, error) {
 	spec := o.embeddings
 	if o.embeddingsURL != "" {
 		providers.Options.BaseURL = o.embeddingsURL
@@ -139,16 +158,6 @@ func openEmbeddings(o *writerOptions, providers participants.Providers) (*embedd
 		return nil, err
 	}
 	return embedding.New(spec, nil, embedder)
-}
-
-// writerError turns a failure of the writer's provider into the exit code for providers.
-func writerError(err error) error {
-	var failed *model.ProviderError
-	if !errors.As(err, &failed) {
-		return err
-	}
-	e := &diag.Error{Exit: diag.ExitProvider, Message: err.Error(), Cause: err}
-	return e.WithHint("nothing was written; --replay reuses what --record kept")
 }
 
 // readWritten reads the written texts of tools and of requests.

@@ -1,0 +1,206 @@
+// Package restate writes the names, numbers and dates of a request in other forms, and recognises them in what a writer
+// wrote (Robustness of Agentic Function Calling §2.1). A form means a value if the lenient grader accepts the right
+// call with it. The package must never know who words the rest of a request.
+package restate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/judge/callcheck"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// Restater changes the forms of the values of a request.
+type Restater struct {
+	task    *task.Task
+	entry   *callcheck.Entry
+	forms   map[string][]task.Value
+	Made    *request.Rewording // what a request became
+	changed bool
+}
+
+// New returns what restates a task, nil if no value of a right call is known. Forms are further right values of
+// arguments.
+func New(tk *task.Task, forms map[string][]task.Value) (*Restater, error) {
+	if len(tk.Plans) == 0 || tk.Gold.Expected == nil || tk.Gold.Expected.Answers == "" {
+		return nil, nil
+	}
+	entry, err := grade.Entry(tk.Gold.Expected)
+	if err != nil {
+		return nil, fmt.Errorf("task %s: %w", tk.ID, err)
+	}
+	return &Restater{task: tk, entry: entry, forms: forms, Made: &request.Rewording{}}, nil
+}
+
+// Restore writes the values of a text as the request has them, if the lenient grader accepts the forms that the text
+// has, and records these forms.
+func (r *Restater) Restore(text string) (string, error) {
+	own, forms := r.task.Question(), r.forms
+	for i := range r.task.Plans[0].Calls {
+		for _, name := range slices.Sorted(maps.Keys(r.task.Plans[0].Calls[i].Arguments)) {
+			texts := formsOf(append([]task.Value{r.task.Plans[0].Calls[i].Arguments[name]}, forms[name]...))
+			for _, form := range slices.SortedFunc(maps.Keys(texts), longestFirst) {
+				at := strings.Index(own, form)
+				if at < 0 || !english.Bounded(own, at, at+len(form)) || strings.Contains(text, form) {
+					continue
+				}
+				for _, other := range slices.SortedFunc(slices.Values(texts[form]), longestFirst) {
+					at := strings.Index(text, other)
+					if at < 0 || !english.Bounded(text, at, at+len(other)) || strings.Count(text, other) > 1 {
+						continue
+					}
+					right, err := r.accepts(i, name, other)
+					if err != nil {
+						return "", err
+					}
+					if right {
+						text = text[:at] + form + text[at+len(other):]
+						r.keep(form, other)
+						break
+					}
+				}
+			}
+		}
+	}
+	return text, nil
+}
+
+// formsOf lists the other forms of values, by what a request may say.
+func formsOf(values []task.Value) map[string][]string {
+	texts := map[string][]string{}
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			texts[v] = callcheck.OtherForms(v)
+		case int64:
+			for _, form := range []string{fmt.Sprint(v), english.GroupDigits(v)} {
+				texts[form] = callcheck.OtherNumbers(v)
+			}
+		}
+	}
+	return texts
+}
+
+// Apart returns a restater of the same task that has recorded nothing.
+func (r *Restater) Apart() *Restater {
+	own := *r
+	own.Made = &request.Rewording{}
+	return &own
+}
+
+// Change writes values of what a request became in other forms. It reports whether it changed one.
+func (r *Restater) Change(made *request.Rewording) (bool, error) {
+	r.Made = made
+	for i := range r.task.Plans[0].Calls {
+		for _, name := range slices.Sorted(maps.Keys(r.task.Plans[0].Calls[i].Arguments)) {
+			if err := r.change(i, name, r.forms[name]); err != nil {
+				return false, err
+			}
+		}
+	}
+	return r.changed, nil
+}
+
+// change writes the value of one argument of one call in another form, if the user's last message says it once.
+func (r *Restater) change(call int, name string, others []task.Value) error {
+	said := append([]task.Value{r.task.Plans[0].Calls[call].Arguments[name]}, others...)
+	texts := formsOf(said)
+	var message *task.Message // the last of the user, which is what is reworded
+	for i := range r.Made.Messages {
+		if r.Made.Messages[i].Role == "user" {
+			message = &r.Made.Messages[i]
+		}
+	}
+	if message == nil {
+		return nil
+	}
+	for _, form := range slices.SortedFunc(maps.Keys(texts), longestFirst) {
+		at := strings.Index(message.Content, form)
+		if at < 0 || !english.Bounded(message.Content, at, at+len(form)) || strings.Count(message.Content, form) > 1 ||
+			r.inside(form, message.Content) {
+			continue
+		}
+		for _, other := range texts[form] {
+			right, err := r.accepts(call, name, other)
+			if err != nil {
+				return err
+			}
+			if right && other != form {
+				message.Content = message.Content[:at] + other + message.Content[at+len(form):]
+				r.keep(form, other)
+				r.changed = true
+				return nil
+			}
+		}
+		return nil // a shorter form would be a part of this one
+	}
+	return nil
+}
+
+// inside reports whether a form may be a part of another value that a request says: changing it would change both.
+func (r *Restater) inside(form, content string) bool {
+	for _, c := range r.task.Plans[0].Calls {
+		for _, v := range c.Arguments {
+			text, is := v.(string)
+			if is && text != form && strings.Contains(text, form) && strings.Contains(content, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func longestFirst(a, b string) int {
+	if len(a) != len(b) {
+		return len(b) - len(a)
+	}
+	return strings.Compare(a, b)
+}
+
+// keep records the form in which the request says a value now.
+func (r *Restater) keep(form, other string) {
+	for i := range r.Made.Kept {
+		if k := &r.Made.Kept[i]; k.Form != "" && strings.Contains(form, k.Form) {
+			k.Form, k.Rule = other, ruleRestated
+			return
+		}
+	}
+	r.Made.Kept = append(r.Made.Kept, request.Kept{Value: form, Form: other, Rule: ruleRestated})
+}
+
+// ruleRestated names a form that the lenient grader takes for the value.
+const ruleRestated = "restated"
+
+// accepts reports whether the right calls stay right, for the lenient grader, with a value written in a form wherever
+// they have it.
+func (r *Restater) accepts(call int, name, form string) (bool, error) {
+	value := r.task.Plans[0].Calls[call].Arguments[name] // a text or a whole number
+	var calls []callcheck.Call
+	for _, c := range r.task.Plans[0].Calls {
+		arguments := maps.Clone(c.Arguments)
+		for key, v := range arguments {
+			switch v.(type) {
+			case string, int64:
+				if v == value {
+					arguments[key] = form
+				}
+			}
+		}
+		text, err := task.Marshal(arguments)
+		if err != nil {
+			return false, err
+		}
+		read, err := callcheck.ReadCall(c.Tool, text)
+		if err != nil {
+			return false, fmt.Errorf("task %s: %w", r.task.ID, err)
+		}
+		calls = append(calls, read)
+	}
+	return r.entry.Lenient(calls).Right, nil
+}
