@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/audit"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
@@ -110,10 +111,7 @@ func auditFailure(r *audit.Report, failOn string) error {
 	if total == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%d findings of severity %s", total, failOn)
-	if total == 1 {
-		message = "1 finding of severity " + failOn
-	}
+	message := table.Counted(total, "finding") + " of severity " + failOn
 	if failOn != audit.Error {
 		message += " or worse"
 	}
@@ -122,8 +120,9 @@ func auditFailure(r *audit.Report, failOn string) error {
 
 // printAudit prints the counts, then the findings by kind, in the order of the corpora.
 func (a *app) printAudit(r *audit.Report) {
-	a.printf("%d questions, %d without an error or a warning; %d errors, %d warnings, %d notes\n",
-		r.Examples, r.Clean, r.Severities[audit.Error], r.Severities[audit.Warning], r.Severities[audit.Note])
+	a.printf("%s, %d without an error or a warning; %s, %s, %s\n", table.Counted(r.Examples, "question"), r.Clean,
+		table.Counted(r.Severities[audit.Error], audit.Error), table.Counted(r.Severities[audit.Warning], audit.Warning),
+		table.Counted(r.Severities[audit.Note], audit.Note))
 	var found []audit.Kind
 	for _, k := range audit.Kinds() {
 		if r.Codes[k.Code] > 0 {
