@@ -16,8 +16,8 @@ import (
 var requestChecks = []Check{
 	{
 		Name: "words", Claim: "The wording does not tell that a detail is missing.",
-		Method: "the better of two classifiers of words, trained on half of the databases (or on another suite: --train) and " +
-			"tested on the others: " +
+		Method: "the better of two classifiers of words, trained on half of the databases (or on another suite: --train) " +
+			"and tested on the others: " +
 			"incomplete requests of drop-detail against the complete ones beside them",
 		Target: Target{AtMost, 0.60}, Unit: UnitShare, measure: measureWords,
 	},
@@ -45,8 +45,8 @@ func measureWords(_ context.Context, t *Trial) (Figure, error) {
 	return t.told(examples, cues.Of)
 }
 
-// told is the balanced accuracy of classifiers that were trained on the examples of another suite, if there is one, else
-// on half of the databases.
+// told is the balanced accuracy of classifiers that were trained on the examples of another suite, if there is one,
+// else on half of the databases.
 func (t *Trial) told(examples []cues.Example, of func(*suite.Suite) ([]cues.Example, error)) (Figure, error) {
 	told := math.NaN()
 	if t.train == nil {

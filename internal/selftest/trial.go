@@ -36,7 +36,8 @@ type Trial struct {
 
 func newTrial(s *suite.Suite, o Options, limits environment.Limits) *Trial {
 	t := &Trial{
-		Suite: s, train: o.Train, Seed: o.Seed, workers: max(o.Workers, 1), worlds: proof.NewWorlds(s, 0), separator: proof.NewSeparator(s),
+		Suite: s, train: o.Train, Seed: o.Seed, workers: max(o.Workers, 1), worlds: proof.NewWorlds(s, 0),
+		separator:    proof.NewSeparator(s),
 		certificates: map[string]*suite.Certificate{}, played: map[string]Episode{},
 	}
 	t.Stage = episode.NewStage(s, t.worlds, limits)
