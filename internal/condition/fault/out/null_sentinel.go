@@ -2,9 +2,11 @@ package out
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // missingNames are the names of the declaration.
@@ -39,7 +41,7 @@ var NullSentinel = &fault.Kind{
 
 type nullSentinel struct {
 	fault.ColumnTarget
-	Text string `json:"text"` // the sentinel of texts; that of numbers is -1
+	Text string `json:"text"` // the sentinel of texts; that of numbers is -1, or -9999 where numbers go below zero
 }
 
 func (f *nullSentinel) Place(p *fault.Placement) string {
@@ -67,14 +69,24 @@ func (f *nullSentinel) ChangeResult(c *fault.Call, p fault.Payload) (fault.Paylo
 	return p, fault.Applied(fault.String("field", f.Field), fault.Int("values", changed))
 }
 
+// belowZero reports whether numbers of a field may be below zero, by its name.
+func belowZero(field string) bool {
+	return slices.ContainsFunc(english.NameWords(field), func(w string) bool {
+		return slices.Contains(belowZeroWords, english.SingularWord(w))
+	})
+}
+
+var belowZeroWords = strings.Fields("temp temperature altitude elevation depth balance change difference latitude longitude")
+
 // sentinel returns a value of the field's type that differs from all its values.
 func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
-	numbers := false
+	numbers, negative := false, belowZero(f.Field)
 	held := map[string]bool{}
 	for _, row := range p.Result.Rows {
 		if s, ok := fault.PlainText(row[f.Column]); ok {
 			held[s] = true
 			numbers = numbers || fault.IsNumber(row[f.Column])
+			negative = negative || strings.HasPrefix(s, "-")
 		}
 	}
 	if declared := p.Columns[f.Column].Type; len(held) == 0 {
@@ -82,6 +94,9 @@ func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
 	}
 	if numbers {
 		n := int64(-1)
+		if negative {
+			n = -9999 // nobody writes a missing temperature as -1
+		}
 		for held[string(task.AppendValue(nil, n))] || held[string(task.AppendValue(nil, float64(n)))] {
 			if n > -1e15 {
 				n = n*10 - 9
