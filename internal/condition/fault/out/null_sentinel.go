@@ -76,7 +76,8 @@ func belowZero(field string) bool {
 	})
 }
 
-var belowZeroWords = strings.Fields("temp temperature altitude elevation depth balance change difference latitude longitude")
+var belowZeroWords = strings.Fields("temp temperature altitude elevation depth balance change difference latitude " +
+	"longitude")
 
 // sentinel returns a value of the field's type that differs from all its values.
 func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
