@@ -20,6 +20,7 @@ import (
 // overviewView is the first page of a run.
 type overviewView struct {
 	Pending   bool // intervals are not ready
+	Chosen    bool // the episodes are those of a bundle
 	Summaries []index.Summary
 	Charts    []template.HTML
 	Place     int
@@ -34,7 +35,7 @@ func (s *Server) start(q *request) (*pageData, error) {
 }
 
 func (s *Server) overview(q *request) (*pageData, error) {
-	body := overviewView{Place: q.place}
+	body := overviewView{Place: q.place, Chosen: q.run.Open == nil}
 	var complete bool
 	body.Summaries, complete = q.run.summarized()
 	body.Pending = !complete
@@ -88,6 +89,12 @@ func (r *Run) sum() {
 	r.summing = nil
 }
 
+// Bounds of the chart of the first page.
+const (
+	maxChartRows    = 60 // more are a heat map
+	maxChartColumns = 24 // of a heat map with a row for each kind
+)
+
 // chartsOf draws the success of agents by the kinds of faults.
 func chartsOf(list []index.Summary) []*chart.Chart {
 	c := &chart.Chart{
@@ -96,8 +103,24 @@ func chartsOf(list []index.Summary) []*chart.Chart {
 			"intervals.",
 		Lacks: "No episode is under a fault, so there is no success by kind of fault to draw.",
 	}
+	rows := 0
+	for i := range list {
+		rows += 2 + len(list[i].Kinds)
+	}
+	switch {
+	case rows == 2*len(list):
+	case rows > maxChartRows:
+		c.Panels = append(c.Panels, successGrid(list))
+		c.Notes = append(c.Notes, "The line in a cell is the 95 % interval, from 0 % at the left edge to 100 % at the right one.")
+	default:
+		c.Panels = append(c.Panels, successRows(list))
+	}
+	return []*chart.Chart{c}
+}
+
+// successRows has a row for each kind of fault, agent by agent.
+func successRows(list []index.Summary) *chart.Rows {
 	panel := &chart.Rows{Axis: chart.Shares("right answers")}
-	faulted := false
 	for i := range list {
 		s := &list[i]
 		point := func(label string, r *index.Rate) {
@@ -109,14 +132,44 @@ func chartsOf(list []index.Summary) []*chart.Chart {
 		panel.Rows = append(panel.Rows, chart.Row{Label: s.Agent, Heading: true})
 		point("clean", &s.Clean)
 		for k := range s.Kinds {
-			faulted = true
 			point(s.Kinds[k].Kind, &s.Kinds[k].Rate)
 		}
 	}
-	if faulted {
-		c.Panels = append(c.Panels, panel)
+	return panel
+}
+
+// successGrid has a row for each kind of fault and a column for each agent. Of many agents it sums up the kinds.
+func successGrid(list []index.Summary) *chart.Grid {
+	grid := &chart.Grid{Scale: chart.Shares("")}
+	places := map[string]int{}
+	set := func(agent int, label string, r *index.Rate) {
+		at, known := places[label]
+		if !known {
+			at = len(grid.Rows)
+			places[label] = at
+			row := chart.GridRow{Label: label, Cells: make([]chart.Cell, len(list))}
+			for i := range row.Cells {
+				row.Cells[i].Note = "no episode"
+			}
+			grid.Rows = append(grid.Rows, row)
+		}
+		if r.Value != nil {
+			grid.Rows[at].Cells[agent] = chart.Cell{Value: r.Value, Interval: r.CI95, Note: count(r.Right) + "/" + count(r.Of)}
+		}
 	}
-	return []*chart.Chart{c}
+	for i := range list {
+		s := &list[i]
+		grid.Columns = append(grid.Columns, s.Agent)
+		set(i, "clean", &s.Clean)
+		set(i, "under faults", &s.Faulted)
+		if len(list) > maxChartColumns {
+			continue
+		}
+		for k := range s.Kinds {
+			set(i, s.Kinds[k].Kind, &s.Kinds[k].Rate)
+		}
+	}
+	return grid
 }
 
 // pageSize is how many episodes a page of the list has.

@@ -497,6 +497,10 @@ func TestABundleIsShown(t *testing.T) {
 		t.Error("the list does not have the two episodes")
 	}
 	checkPage(t, "bundle", w.get("/runs/1/episodes/"+items[0].Episode, http.StatusOK))
+	const chosen = "the rates below describe the choice"
+	if !strings.Contains(w.get("/runs/1/", http.StatusOK), chosen) || strings.Contains(w.get("/runs/0/", http.StatusOK), chosen) {
+		t.Error("a bundle, and nothing else, says that its episodes were chosen")
+	}
 	if page := w.get("/runs/1/tasks", http.StatusNotFound); !strings.Contains(page, "open the run that it is from") {
 		t.Error("the page of tasks does not say what to do")
 	}
