@@ -66,8 +66,7 @@ func (s *Store) Derived(ctx context.Context, read func(open func() io.Reader) er
 		return wrapRead(s, err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	var exists bool
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'derived')`).Scan(&exists)
+	exists, err := hasTable(ctx, tx, "derived")
 	if err != nil {
 		return wrapRead(s, err)
 	}
