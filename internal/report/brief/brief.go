@@ -103,6 +103,7 @@ type Tally struct {
 	Agent                                  string
 	clean, faulted, Other                  Share
 	landed, recovered, noticed, notNoticed int
+	cutShort                               int // the agent crashed, or ended without having reacted
 	invalid                                int
 }
 
@@ -184,6 +185,8 @@ func (t *Tally) take(g *grade.Grade) {
 		t.recovered++
 	case g.Reaction == nil || g.Reaction.Class == grade.ReactionUnnoticed:
 		t.notNoticed++
+	case g.Reaction.Class == grade.ReactionCrashed || g.Reaction.Class == grade.ReactionCutOff:
+		t.cutShort++
 	default:
 		t.noticed++
 	}
@@ -203,6 +206,7 @@ var allColumns = []column{
 	{"recovered", func(t *Tally) string { return t.ofLanded(t.recovered) }, TookEffect},
 	{"noticed", func(t *Tally) string { return t.ofLanded(t.noticed) }, TookEffect},
 	{"not noticed", func(t *Tally) string { return t.ofLanded(t.notNoticed) }, TookEffect},
+	{"cut short", func(t *Tally) string { return t.ofLanded(t.cutShort) }, func(t *Tally) bool { return t.cutShort > 0 }},
 	{"others", func(t *Tally) string { return t.Other.String() }, func(t *Tally) bool { return t.Other.of > 0 }},
 	{"invalid", func(t *Tally) string { return fmt.Sprint(t.invalid) }, func(t *Tally) bool { return t.invalid > 0 }},
 }

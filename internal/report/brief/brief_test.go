@@ -25,6 +25,7 @@ func briefRows() []report.Row {
 		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionUnnoticed}}),
 		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionUnfinished}}),
 		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionNoticed}}),
+		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionCrashed}}),
 		{About: &report.About{Role: condition.RoleHopeless, Condition: "distractors-only", Strike: &report.Strike{}}, Grade: report.GradedOf(grade.Grade{Agent: "mute", Valid: true})},
 	}
 }
@@ -36,8 +37,8 @@ func TestTallies(t *testing.T) {
 		t.Fatalf("tallies are %+v, want the named agent first and then mute", list)
 	}
 	want := Tally{
-		Agent: "openai/a-model-with-a-long-name", clean: Share{1, 1}, faulted: Share{2, 5}, landed: 4, recovered: 1,
-		noticed: 2, notNoticed: 1,
+		Agent: "openai/a-model-with-a-long-name", clean: Share{1, 1}, faulted: Share{2, 6}, landed: 5, recovered: 1,
+		noticed: 2, notNoticed: 1, cutShort: 1,
 	}
 	if list[0] != want {
 		t.Errorf("got %+v, want %+v", list[0], want)
