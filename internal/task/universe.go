@@ -492,6 +492,7 @@ const (
 	CodeWrongType       = "wrong_type"
 	CodeBadReference    = "bad_reference"
 	CodeBadArguments    = "bad_arguments" // not a JSON object
+	CodeEarlyAnswer     = "early_answer"
 	CodeDuplicateLabel  = "duplicate_label"
 	CodeTooLarge        = "result_too_large"
 	CodeTimeout         = "timeout"

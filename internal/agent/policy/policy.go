@@ -123,7 +123,8 @@ func List() []Info {
 type Policy struct {
 	name   string
 	script script
-	code   *codePolicy // set instead of script for policies that write Python
+	code   *codePolicy  // set instead of script for policies that write Python
+	answer *task.Action // that it gave
 	over   bool
 }
 
@@ -161,12 +162,18 @@ func New(name string, in Input) (*Policy, error) {
 }
 
 // Next returns the policy's next turn. After an answer or a stop it keeps stopping: an environment that refuses the
-// answer does not get another.
+// answer does not get another. It insists on an answer that was sent back as too early.
 func (p *Policy) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	if err := ctx.Err(); err != nil {
 		return task.Turn{}, err
 	}
-	if p.over {
+	sentBack := slices.ContainsFunc(seen, func(o task.Observation) bool {
+		return o.Error != nil && o.Error.Code == task.CodeEarlyAnswer
+	})
+	switch {
+	case sentBack && p.answer != nil:
+		return task.Turn{Actions: []task.Action{*p.answer}}, nil
+	case p.over:
 		return action.Stop(p.name + " has no more to say"), nil
 	}
 	if p.code != nil {
@@ -180,6 +187,9 @@ func (p *Policy) Next(ctx context.Context, view *task.View, seen []task.Observat
 	for i := range turn.Actions {
 		if turn.Actions[i].Kind != task.ActionCall {
 			p.over = true
+		}
+		if turn.Actions[i].Kind == task.ActionAnswer {
+			p.answer = &turn.Actions[i]
 		}
 	}
 	return turn, nil

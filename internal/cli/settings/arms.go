@@ -111,6 +111,10 @@ func (r *Run) checkJudging() error {
 			return diag.Usagef("--shots: the protocol %s takes no examples", p.Name).
 				WithHint("--shots 0,4 runs it without")
 		}
+		if p.Loops == 1 && len(r.Models) > 0 && slices.Contains(r.Hints, episode.HintCheck) {
+			return diag.Usagef("--hints %s: the protocol %s has one reply, so that no answer can be sent back",
+				episode.HintCheck, p.Name).WithHint("--protocol tools")
+		}
 		if r.Informed && p.Judges {
 			return diag.Usagef("--informed-retry: telling a model that its judgement was wrong tells it the right one").
 				WithHint("leave out the protocol %s", p.Name)

@@ -187,7 +187,8 @@ func (r *Run) conversationFlags() {
 	f.StringVar(&r.BaseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&r.Extra, "extra", nil, "FIELD=JSON to add to every request, in the provider's own form")
 	f.StringSliceVar(&r.Hints, "hints", nil,
-		"run once with each kind of advice on faults, as arms: "+strings.Join(episode.Hints(), ","))
+		"run once with each kind of advice on faults, as arms: "+strings.Join(episode.Hints(), ",")+"; "+
+			episode.HintCheck+" sends back one answer that comes before any result, or right after a call that failed")
 	f.StringSliceVar(&r.Budgets, "budgets", nil,
 		"run once with each multiple of the task's base budget of turns and calls, as arms: 0.5,1,2,4")
 	f.BoolVar(&r.Informed, "informed-retry", false, "models try once more after a failure: they are told that they "+

@@ -108,7 +108,7 @@ func newFailure(e *episode) *failure {
 			if ev.Error != nil {
 				f.codes[ev.Error.Code] = true
 			}
-		case transcript.EventAnswer, transcript.EventDecline, transcript.EventJudge:
+		case transcript.EventAnswer, transcript.EventSentBack, transcript.EventDecline, transcript.EventJudge:
 			f.idle = false
 		}
 	}

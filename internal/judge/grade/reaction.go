@@ -103,7 +103,7 @@ func newTrail(e *episode) *trail {
 		case transcript.EventAsk:
 			m.asks++
 			m.acts = true
-		case transcript.EventAnswer, transcript.EventDecline, transcript.EventJudge:
+		case transcript.EventAnswer, transcript.EventSentBack, transcript.EventDecline, transcript.EventJudge:
 			m.acts = true
 		}
 	}

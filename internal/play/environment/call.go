@@ -479,6 +479,11 @@ func (e *Environment) recordCall(c *call) task.Observation {
 		Found: c.found, Unfound: c.unfound,
 	})
 	e.find(c)
+	if d.Error != nil {
+		e.failedIn = e.turns
+	} else if e.results = true; e.failedIn < e.turns {
+		e.failedIn = 0
+	}
 	if o := c.outcome; o != nil && o.handle != nil && o.results == nil && c.handle != "" {
 		e.unread = append(e.unread, unread{event: e.record.size - 1, handle: o.handle})
 	}

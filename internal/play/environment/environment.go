@@ -91,6 +91,9 @@ type Config struct {
 	Limits     Limits
 	Steps      []fault.Step // of the conditions, in the order in which they apply
 	Hint       Hint         // advice on faults, and when the agent gets it
+	// Check sends back one answer that comes before its evidence: when no call has returned a result yet, or one of the
+	// last turn with calls failed. The agent then goes on, within the same budget (ToolBench-X, prompt 21).
+	Check bool
 	// User answers the agent's questions; nil if there is no user.
 	User *condition.User
 	// Parallelism bounds how many calls of one turn run in parallel; 0 means the number of processors. It changes no byte
@@ -139,6 +142,9 @@ type Environment struct {
 	calledIn []int    // the turns of these calls
 	found    []string // the tools of an open world that were shown, in that order
 	hinted   bool     // the advice that waits for an anomaly was shown
+	sentBack bool     // an answer was sent back
+	results  bool     // a call has returned a result
+	failedIn int      // the last turn with a call that failed
 	turns    int
 	calls    int
 	usage    task.Usage

@@ -163,8 +163,14 @@ func (e *Environment) recordActions(
 ) ([]task.Observation, error) {
 	observations := make([]task.Observation, len(actions))
 	var err error
+	back := false
 	for i := range actions {
 		switch a := &actions[i]; {
+		case back:
+			observations[i] = mistaken(task.CodeEarlyAnswer, "This was not done, because the answer before it was sent back.")
+			observations[i].Label, observations[i].Tool = a.Label, a.Tool
+		case e.early(a):
+			observations[i], back = e.sendBack(a), true
 		case e.ended:
 			observations[i] = endedObservation(a)
 		case i == s.overflow:
@@ -202,6 +208,26 @@ func (e *Environment) recordAct(ctx context.Context, a *task.Action) (task.Obser
 	default:
 		return mistaken(task.CodeUnsupported, fmt.Sprintf("There is no action of the kind %q.", a.Kind)), nil
 	}
+}
+
+// early reports whether an action is an answer that is to be sent back.
+func (e *Environment) early(a *task.Action) bool {
+	return e.config.Check && !e.sentBack && !e.ended && !e.config.Recorded && a.Kind == task.ActionAnswer &&
+		json.Valid(a.Answer) && (!e.results || e.failedIn > 0)
+}
+
+// sendBack records an early answer, which does not end the episode.
+func (e *Environment) sendBack(a *task.Action) task.Observation {
+	e.sentBack = true
+	why := "no call has returned a result yet"
+	if e.results {
+		why = "the last calls did not all return a result"
+	}
+	o := mistaken(task.CodeEarlyAnswer, "The answer was not taken: "+why+". Check whether your results cover the whole "+
+		"request, and answer again.")
+	e.record.Append(transcript.Event{Kind: transcript.EventSentBack, Turn: e.turns, Answer: a.Answer, Lenient: a.Lenient,
+		Error: o.Error})
+	return o
 }
 
 // recordAnswer records an answer with the result that it refers to, if any, and ends the episode.

@@ -16,10 +16,12 @@ const (
 	HintStart    = "start"    // advice on the conditions of the instance, at the start
 	HintDeferred = "deferred" // the same advice, at the first visible anomaly
 	HintOracle   = "oracle"   // only the names and definitions of the hazards, at the start
+	// HintCheck gives no advice: an early answer is sent back once, see [environment.Config.Check].
+	HintCheck = "check"
 )
 
 // Hints lists the arms of hints.
-func Hints() []string { return []string{HintNone, HintStart, HintDeferred, HintOracle} }
+func Hints() []string { return []string{HintNone, HintStart, HintDeferred, HintOracle, HintCheck} }
 
 // hintOf reads the arm of hints of an episode; "" is [HintNone].
 func hintOf(h *transcript.Header) (string, error) {
@@ -37,7 +39,7 @@ func hintOf(h *transcript.Header) (string, error) {
 
 // advise returns the advice of an arm of hints for an instance. Without conditions of the environment there is none.
 func advise(hint string, conditions []condition.Condition, in fault.Input) (environment.Hint, error) {
-	if hint == HintNone {
+	if hint == HintNone || hint == HintCheck {
 		return environment.Hint{}, nil
 	}
 	advice, err := condition.Advise(conditions, in)

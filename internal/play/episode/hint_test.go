@@ -95,7 +95,7 @@ func TestArmsOfHints(t *testing.T) {
 			t.Errorf("%s in the arm %q:\n%s\nwithout hints:\n%s", header.Instance, header.Arm, written, plain[header.Instance])
 		}
 	}
-	if len(ids) != 60 || len(plain) != 6 {
+	if len(ids) != 72 || len(plain) != 6 {
 		t.Errorf("%d episodes of %d instances", len(ids), len(plain))
 	}
 	for arm, want := range map[string][]int{"": nil, "start": {0}, "deferred": {1}, "oracle": {0},

@@ -122,6 +122,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	config := environment.Config{
 		Header: seat.Header, Messages: messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
 		Memory: s.memory, Noted: seat.Noted,
+		Check: hint == HintCheck,
 	}
 	if !s.shows.HideEvidence {
 		config.Evidence = evidence

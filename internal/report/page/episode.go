@@ -153,6 +153,10 @@ func turnOf(t *story.Turn) *turn {
 		switch s.Kind {
 		case transcript.EventCall:
 			add(cmp.Or(s.Label, "call"), "call", s.Tool+" "+string(s.Arguments))
+		case transcript.EventSentBack:
+			add("answer", "", string(s.Result))
+			add("sent back", "error", s.Error)
+			continue
 		case transcript.EventAnswer, transcript.EventJudge:
 			add(s.Kind, "", cmp.Or(string(s.Result), s.Text))
 			continue

@@ -170,7 +170,7 @@ func actionOf(e *transcript.Event) *task.Action {
 	switch e.Kind {
 	case transcript.EventCall:
 		return &task.Action{Kind: task.ActionCall, Label: e.Label, Tool: e.Tool, Arguments: e.Arguments}
-	case transcript.EventAnswer:
+	case transcript.EventAnswer, transcript.EventSentBack:
 		return &task.Action{Kind: task.ActionAnswer, Answer: e.Answer, Lenient: e.Lenient}
 	case transcript.EventDecline:
 		return &task.Action{Kind: task.ActionDecline, Text: e.Text}

@@ -251,6 +251,10 @@ func (w *page) step(s *Step) {
 	case transcript.EventAnswer, transcript.EventJudge:
 		w.labelled(" "+s.Kind, compact(s.Result))
 		return
+	case transcript.EventSentBack:
+		w.labelled(" answer", compact(s.Result))
+		w.labelled(" sent back", s.Error)
+		return
 	case transcript.EventBlock:
 		w.labelled(" code", s.Text)
 		w.labelled(" printed", s.Note)

@@ -102,7 +102,7 @@ func stepOf(e *transcript.Event) Step {
 		s.Error = e.Error.Error()
 	}
 	switch e.Kind {
-	case transcript.EventAnswer, transcript.EventJudge:
+	case transcript.EventAnswer, transcript.EventSentBack, transcript.EventJudge:
 		s.Result = e.Answer
 	case transcript.EventBlock:
 		if e.Block != nil {

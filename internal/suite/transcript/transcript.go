@@ -37,9 +37,11 @@ func EpisodeID(h Header) string {
 
 // Kinds of events.
 const (
-	EventTurn     = "turn"     // the agent decided; carries usage and what could not be parsed
-	EventCall     = "call"     // a tool call and what came of it
-	EventAnswer   = "answer"   // the agent's answer
+	EventTurn   = "turn"   // the agent decided; carries usage and what could not be parsed
+	EventCall   = "call"   // a tool call and what came of it
+	EventAnswer = "answer" // the agent's answer
+	// EventSentBack is an answer that came before its evidence and did not end the episode: Answer, Lenient and Error.
+	EventSentBack = "sent_back"
 	EventDecline  = "decline"  // the agent says that the request cannot be met
 	EventAsk      = "ask"      // the agent asks the user
 	EventJudge    = "judge"    // the agent says whether the request can be met at all
@@ -246,8 +248,8 @@ func Decode(data []byte) (*Transcript, error) {
 
 func isKind(kind string) bool {
 	switch kind {
-	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventJudge, EventDecision, EventHint, EventBlock,
-		EventListChanged, EventListed, EventEnd:
+	case EventTurn, EventCall, EventAnswer, EventSentBack, EventDecline, EventAsk, EventJudge, EventDecision, EventHint,
+		EventBlock, EventListChanged, EventListed, EventEnd:
 		return true
 	default:
 		return false
