@@ -162,11 +162,13 @@ var program = sync.OnceValues(func() (string, error) {
 			return revision, nil
 		}
 	}
-	path, err := os.Executable()
+	file, err := os.Open("/proc/self/exe") // also after the file at its path was replaced
 	if err != nil {
-		return "", err
+		var path string
+		if path, err = os.Executable(); err == nil {
+			file, err = os.Open(path)
+		}
 	}
-	file, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -111,7 +111,8 @@ func chartsOf(list []index.Summary) []*chart.Chart {
 	case rows == 2*len(list):
 	case rows > maxChartRows:
 		c.Panels = append(c.Panels, successGrid(list))
-		c.Notes = append(c.Notes, "The line in a cell is the 95 % interval, from 0 % at the left edge to 100 % at the right one.")
+		c.Notes = append(c.Notes,
+			"The line in a cell is the 95 % interval, from 0 % at the left edge to 100 % at the right one.")
 	default:
 		c.Panels = append(c.Panels, successRows(list))
 	}
