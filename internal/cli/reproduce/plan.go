@@ -32,7 +32,7 @@ const (
 	tokenBytes   = 4
 	replyTokens  = 150
 	resultTokens = 150
-	sampled      = 24 // instances of a run whose first request is measured
+	sampled      = 24 // instances of a run, evenly spread, whose first request is measured
 )
 
 // estimate is one line of a plan: an agent in a run.
@@ -187,9 +187,8 @@ func (m *measure) add(
 			continue
 		}
 		first, n := 0.0, 0
-		step := max(1, len(played)/sampled)
-		for i := 0; i < len(played); i += step {
-			size, err := m.first(ctx, info, arm, played[i])
+		for i := range min(sampled, len(played)) {
+			size, err := m.first(ctx, info, arm, played[i*len(played)/min(sampled, len(played))])
 			if err != nil {
 				return err
 			}

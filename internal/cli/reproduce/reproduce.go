@@ -335,9 +335,13 @@ func (o *order) selected(r recipe.Run, loaded *suite.Suite) (s *settings.Run, ab
 	for _, c := range wanted {
 		one := *s
 		one.Conditions = []string{c}
-		if _, err := one.Instances(loaded); err != nil {
+		var none *settings.NoInstance
+		switch _, err := one.Instances(loaded); {
+		case errors.As(err, &none):
 			absent = append(absent, c)
 			continue
+		case err != nil:
+			return nil, nil, err
 		}
 		s.Conditions = append(s.Conditions, c)
 	}

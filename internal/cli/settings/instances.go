@@ -66,14 +66,21 @@ func (r *Run) patterns(s *suite.Suite) ([]string, error) {
 		// Faults that no plan survives are built like all others, and run under a role of their own.
 		hopeless := condition.RoleHopeless + ":" + strings.TrimPrefix(c, condition.RoleFault+":")
 		if slices.Contains(known, hopeless) {
-			return nil, diag.Usagef("unknown condition %q", c).WithHint("did you mean %q?", hopeless)
+			return nil, &NoInstance{diag.Usagef("unknown condition %q", c).WithHint("did you mean %q?", hopeless)}
 		}
-		return nil, diag.Unknown("condition", c, known)
+		return nil, &NoInstance{diag.Unknown("condition", c, known)}
 	}
 	return patterns, nil
 }
 
-// Instances lists the instances that a run plays.
+// NoInstance is the error of a suite that has nothing for a run to play. Every other error of [Run.Instances] means that the
+// run itself is not possible.
+type NoInstance struct{ error }
+
+// Unwrap returns what users are told.
+func (e *NoInstance) Unwrap() error { return e.error }
+
+// Instances lists the instances that a run plays. It fails with a [NoInstance] if there are none.
 func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	patterns, err := r.patterns(s)
 	if err != nil {
@@ -97,7 +104,7 @@ func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	}
 	switch {
 	case len(list) == 0:
-		return nil, diag.Usagef("no instance of %s has style %q and split %q", s.Dir, r.Style, r.Split)
+		return nil, &NoInstance{diag.Usagef("no instance of %s has style %q and split %q", s.Dir, r.Style, r.Split)}
 	case pairs:
 		return paired(s, list, r.Limit)
 	}
