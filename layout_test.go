@@ -59,6 +59,7 @@ var layout = []string{
 	"suite",
 	"play/environment",
 	"play/episode",
+	"play/evaluation",
 	"agent/command",
 	"agent/python",
 	"agent/model",

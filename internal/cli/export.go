@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,13 +11,16 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/play/evaluation"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +30,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var filter runs.Filter
 	cmd := &cobra.Command{
 		Use:   "export RUN [--bundle FILE] | SUITE --out DIR",
-		Short: "Write a run as JSON Lines, episodes as a bundle, or a static suite's questions",
+		Short: "Write a run as JSON Lines, episodes as a bundle, or a suite's questions",
 		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output. --bundle writes one file\n" +
 			"with the selected episodes instead: requests, gold, tools, transcripts and grades, and the clean episodes to\n" +
 			"compare with. `seatrial show FILE` opens it on a machine that has neither the suite nor the run. It contains\n" +
@@ -34,11 +38,13 @@ func (a *app) exportCommand() *cobra.Command {
 			"For a suite of tools that cannot be run, it writes the questions in the format of the Berkeley Function Calling\n" +
 			"Leaderboard: a file for each part, and the possible answers in a separate folder. Tool documents are byte for " +
 			"byte\n" +
-			"those of the corpus.",
+			"those of the corpus.\n\n" +
+			"For other suites it writes the evaluation set of NL2API, a JSON file for each style and one of its tools: the\n" +
+			"question, its SQL, the step that opens starting tables, each call with its output, and the answer.",
 		Args: oneArgument("RUN or SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-				return a.exportSuite(args[0], out, under)
+				return a.exportSuite(cmd.Context(), args[0], out, under)
 			}
 			if out != "" || cmd.Flags().Changed("condition") {
 				return diag.Usagef("--out and --condition are for suites, and %s is not one", args[0]).
@@ -68,8 +74,8 @@ func (a *app) exportCommand() *cobra.Command {
 	return cmd
 }
 
-// exportSuite writes the questions of a suite whose tools cannot be run, as they read under a condition.
-func (a *app) exportSuite(dir, out, under string) error {
+// exportSuite writes the questions of a suite, as they read under a condition.
+func (a *app) exportSuite(ctx context.Context, dir, out, under string) error {
 	if out == "" {
 		return diag.Usagef("a suite is exported into a folder").WithHint("seatrial export %s --out DIR", dir)
 	}
@@ -105,6 +111,9 @@ func (a *app) exportSuite(dir, out, under string) error {
 		}
 		questions = append(questions, toolsets.Shown{Task: shown, Tools: s.Toolkit(in, t)})
 	}
+	if questions == nil && slices.ContainsFunc(s.Tasks, func(t *task.Task) bool { return t.Proof != task.ProofStatic }) {
+		return a.exportEvaluation(ctx, s, out, under)
+	}
 	if questions == nil {
 		if !slices.Contains(known, under) {
 			return diag.Unknown("condition", under, known)
@@ -116,8 +125,57 @@ func (a *app) exportSuite(dir, out, under string) error {
 	if err != nil {
 		return err
 	}
+	return a.writeFiles(out, files, len(questions))
+}
+
+// exportEvaluation writes the evaluation set of a suite whose tools can be run.
+func (a *app) exportEvaluation(ctx context.Context, s *suite.Suite, out, under string) error {
+	worlds := proof.NewWorlds(s, 0)
+	defer worlds.Close()
+	stage, files, n := episode.NewStage(s, worlds, environment.Limits{}), map[string][]byte{}, 0
+	for _, style := range slices.Sorted(maps.Keys(s.Tools)) {
+		list, err := evaluation.Samples(ctx, stage, s, style, under)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			continue
+		}
+		n += len(list)
+		if files[style+".json"], err = evaluation.Encode(list); err != nil {
+			return err
+		}
+		tools, err := task.Marshal(s.Tools[style])
+		if err != nil {
+			return err
+		}
+		files[filepath.Join("tools", style+".json")] = append(tools, '\n')
+	}
+	if n == 0 {
+		var known []string
+		for _, in := range s.Instances {
+			if name := cmp.Or(condition.Specification(in.Conditions), condition.RoleClean); !slices.Contains(known, name) {
+				known = append(known, name)
+			}
+		}
+		return diag.Unknown("condition", under, known)
+	}
+	return a.writeFiles(out, files, n)
+}
+
+// writeFiles writes the files of an export into a new folder, in one move.
+func (a *app) writeFiles(out string, files map[string][]byte, questions int) (err error) {
+	partial := out + ".partial"
+	if err := os.RemoveAll(partial); err != nil { // of an export that was killed
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(partial) // the error of the export counts
+		}
+	}()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(out, filepath.FromSlash(name))
+		path := filepath.Join(partial, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
@@ -125,6 +183,9 @@ func (a *app) exportSuite(dir, out, under string) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(a.Out, "%d questions in %d files: %s\n", len(questions), len(files), out)
+	if err := os.Rename(partial, out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "%d questions in %d files: %s\n", questions, len(files), out)
 	return err
 }

@@ -73,8 +73,8 @@ func (r *Run) patterns(s *suite.Suite) ([]string, error) {
 	return patterns, nil
 }
 
-// NoInstance is the error of a suite that has nothing for a run to play. Every other error of [Run.Instances] means that the
-// run itself is not possible.
+// NoInstance is the error of a suite that has nothing for a run to play. Every other error of [Run.Instances] means
+// that the run itself is not possible.
 type NoInstance struct{ error }
 
 // Unwrap returns what users are told.
