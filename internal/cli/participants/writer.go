@@ -51,7 +51,7 @@ func (o *WriterOptions) Flags(f *pflag.FlagSet) {
 		"address of an OpenAI- or Anthropic-compatible server for writer and embeddings")
 	f.StringVar(&o.record, "record", "", "file that records every exchange with writer and embeddings")
 	f.StringVar(&o.prompts, "prompts", prompt.NameDefault, "the texts that writer and reader are sent: "+
-		strings.Join(prompt.BuiltIn(), ", ")+", or a folder that `seatrial prompts --write DIR` wrote")
+		strings.Join(prompt.BuiltIn(), ", ")+", or a folder, see seatrial prompts --write")
 	f.StringVar(&o.replay, "replay", "",
 		"file of recorded exchanges to answer from, offline")
 }
