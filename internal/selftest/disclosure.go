@@ -24,9 +24,9 @@ var disclosureChecks = []Check{
 		Target: Target{AtMost, 0.05}, Unit: UnitShare, measure: measureOneCall,
 	},
 	{
-		Name: "always-strict", Claim: "Strict forms must not be trusted blindly.",
-		Method: "faults and mirrors solved by the plan with the strict form of every tool",
-		Target: Target{AtMost, 0.5}, Unit: UnitShare, measure: measureAlwaysStrict,
+		Name: "always-other", Claim: "Other forms of tools must not be trusted blindly.",
+		Method: "faults and mirrors solved by the plan with the strict form or the second tool of every tool",
+		Target: Target{AtMost, 0.5}, Unit: UnitShare, measure: measureAlwaysOther,
 	},
 	{
 		Name: "tool-count", Claim: "The number of tools does not reveal that the right ones are missing.",
@@ -86,7 +86,7 @@ func measureOneCall(ctx context.Context, t *Trial) (Figure, error) {
 	return f, err
 }
 
-func measureAlwaysStrict(ctx context.Context, t *Trial) (Figure, error) { return t.alwaysStrict(ctx) }
+func measureAlwaysOther(ctx context.Context, t *Trial) (Figure, error) { return t.alwaysOther(ctx) }
 
 // fewListings is the least number of listings that a classifier is trained and tested on.
 const fewListings = 60

@@ -72,7 +72,7 @@ func TestEveryKindMeetsTheTargets(t *testing.T) {
 			if name == "spider" {
 				testenv.Shared(t)
 			}
-			results := run(t, s.Load(t), "views", "replicas", "one-call", "always-strict", "tool-count", "tool-length",
+			results := run(t, s.Load(t), "views", "replicas", "one-call", "always-other", "tool-count", "tool-length",
 				"tool-words", "notes", "effect", "survivable", "harmless")
 			if missed := selftest.Missed(results); len(missed) > 0 {
 				t.Errorf("missed: %v", missed)

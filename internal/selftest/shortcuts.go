@@ -112,29 +112,32 @@ func (t *Trial) oneCall(ctx context.Context, fitting, chance bool) (Figure, erro
 	})
 }
 
-// alwaysStrict plays the primary plan with the strict form of every tool that has one, on faults and their mirrors.
+// otherForms end the names of added tools that faults present as another form of a tool.
+var otherForms = []string{"_strict", "_standby"}
+
+// alwaysOther plays the primary plan with the other form of every tool that has one, on faults and their mirrors.
 // Faults without a mirror are left out.
-func (t *Trial) alwaysStrict(ctx context.Context) (Figure, error) {
+func (t *Trial) alwaysOther(ctx context.Context) (Figure, error) {
 	known := map[string]bool{}
 	for _, in := range t.Suite.Instances {
 		known[in.ID] = true
 	}
 	variants := []string{suite.UnderFault, suite.UnderMirror}
-	return t.trick(ctx, "always strict", variants, func(c *copied) (episode.Agent, error) {
-		strict := map[string]string{}
+	return t.trick(ctx, "always other", variants, func(c *copied) (episode.Agent, error) {
+		other := map[string]string{}
 		for name, base := range c.bases {
-			if strings.HasSuffix(name, "_strict") {
-				strict[base] = name
+			if slices.ContainsFunc(otherForms, func(form string) bool { return name == base+form }) {
+				other[base] = name
 			}
 		}
 		mirror := suite.InstanceID{Task: c.Task, Specification: c.Specification().As(suite.UnderMirror)}
-		if len(strict) == 0 || !known[mirror.String()] {
+		if len(other) == 0 || !known[mirror.String()] {
 			return nil, nil
 		}
 		plan := *c.shown.Plan(c.Primary)
 		plan.Calls = slices.Clone(plan.Calls)
 		for i := range plan.Calls {
-			plan.Calls[i].Tool = cmp.Or(strict[plan.Calls[i].Tool], plan.Calls[i].Tool)
+			plan.Calls[i].Tool = cmp.Or(other[plan.Calls[i].Tool], plan.Calls[i].Tool)
 		}
 		changed := *c.shown
 		changed.Plans = []task.Plan{plan}

@@ -14,6 +14,7 @@ var Standby = &fault.Kind{
 		Visible: "an error that says to use another tool", By: "calling the tool that does the same",
 		Parameters: "tool; standby: the tool that does the same",
 		Lookalike:  "a note that the tool will be withdrawn later", Companions: "a second tool for each tool",
+		Mirror: "the second tool fails for good, and the first one answers",
 	},
 	Single: true, Settles: settlesPaths,
 	New: func() fault.Fault { return &standby{} },
@@ -60,15 +61,15 @@ func (f *standby) Double() []fault.Step { return f.Note(f.Say(retiringNotes, fau
 
 // Refuse implements [fault.Refuser].
 func (f *standby) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
-	if !f.Hits(c) {
+	if f.Variant == fault.VariantMirror && c.Tool.Name != f.Standby || f.Variant != fault.VariantMirror && !f.Hits(c) {
 		return nil, nil
 	}
 	return refuseForGood(&f.Target)
 }
 
 func (f *standby) Hint(*fault.Adviser) (string, error) {
-	return fault.Code(f.Tool) + " may fail with the error " + fault.Code(f.Reports(fault.CodeUnavailable)) +
-		". That does not pass. Switch at the first such error: call " + fault.Code(f.Standby) +
-		" with the same arguments in its place, now and later, and check by its description that it does the same. " +
-		"Where " + fault.Code(f.Tool) + " answers" + hintRetiring, nil
+	tool, second := fault.Code(f.Tool), fault.Code(f.Standby)
+	return tool + " and " + second + " do the same; check it by their descriptions. One of them may fail with the error " +
+		fault.Code(f.Reports(fault.CodeUnavailable)) + ". That does not pass. Switch at the first such error: call the " +
+		"other one with the same arguments, now and later. Where " + tool + " answers" + hintRetiring, nil
 }
