@@ -106,7 +106,7 @@ func playEvaluationSets(t *testing.T, o Options, least int) {
 	}
 }
 
-// TestBadEvaluationSets: what is no set is refused with its place.
+// TestBadEvaluationSets: a broken set is refused with the place.
 func TestBadEvaluationSets(t *testing.T) {
 	for text, want := range map[string]string{
 		`[{"sample_id":"a","answer":"call_2","output":[{"name":"f","arguments":{},"label":"call_1","output":[]}]}]`: `sample 1 (a): no call is labelled "call_2"`,

@@ -73,10 +73,11 @@ func Samples(ctx context.Context, stage *episode.Stage, s *suite.Suite, style, u
 		if err != nil {
 			return nil, err
 		}
-		if t.Style != style || len(t.Plans) == 0 {
+		plan := t.Plan(in.Primary)
+		if t.Style != style || plan == nil {
 			continue
 		}
-		sample := Sample{ID: in.ID, Dataset: t.Database, Input: t.Question(), Query: t.SQL, Answer: t.Plans[0].Answer}
+		sample := Sample{ID: in.ID, Dataset: t.Database, Input: t.Question(), Query: t.SQL, Answer: plan.Answer}
 		for _, start := range t.Starts {
 			source := sources[start.Source]
 			opened := Initial{Name: Opening, Label: start.Label, Arguments: Joining{From: source.From}}
@@ -88,7 +89,7 @@ func Samples(ctx context.Context, stage *episode.Stage, s *suite.Suite, style, u
 		for _, answer := range t.Gold.Answers() {
 			sample.Gold = append(sample.Gold, answer.Rows)
 		}
-		for _, c := range t.Plans[0].Calls {
+		for _, c := range plan.Calls {
 			arguments, err := argumentsOf(&c)
 			if err != nil {
 				return nil, fmt.Errorf("instance %s: %w", in.ID, err)
