@@ -43,12 +43,15 @@ func (a *app) meter() *meter {
 	return &meter{app: a, width: width, pipe: !ok}
 }
 
-// passRun is the pass in which episodes are played.
-const passRun = "run"
+// passRun and passReplay are the passes in which episodes are played.
+const (
+	passRun    = "run"
+	passReplay = "replay"
+)
 
 // show replaces the line. A total of 0 is unknown.
 func (m *meter) show(pass string, done, total int, rest string) {
-	if m.width == 0 && (!m.pipe || pass != passRun) {
+	if m.width == 0 && (!m.pipe || pass != passRun && pass != passReplay) {
 		return
 	}
 	m.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/cli/participants"
@@ -196,13 +197,11 @@ func (a *app) replayEpisodes(
 			return err
 		}
 	}
-	cases := make([]*story.Case, len(ids))
-	for i, id := range ids {
-		if cases[i], err = story.Find(ctx, source, id); err != nil {
-			return err
-		}
-	}
-	list, err := story.Replay(ctx, s, cases)
+	m := a.meter()
+	list, err := story.Replay(ctx, s, source, ids, runtime.GOMAXPROCS(0), func(played int) {
+		m.show(passReplay, played, len(ids), "")
+	})
+	m.clear()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/certify/proof"
@@ -16,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
+	"golang.org/x/sync/errgroup"
 )
 
 // Replayed is the result of playing an episode's actions again.
@@ -30,34 +32,83 @@ type Replayed struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Replay plays the actions of episodes again in the suite that they were recorded on.
-func Replay(ctx context.Context, s *suite.Suite, cases []*Case) ([]Replayed, error) {
+// Replay plays the actions of episodes again in the suite that they were recorded on, several at a time. Results are in
+// the order of ids, each of which may be the beginning of one. done, if it is not nil, is called after each episode with
+// the number played so far, by one goroutine at a time.
+func Replay(
+	ctx context.Context, s *suite.Suite, from Source, ids []string, workers int, done func(played int),
+) ([]Replayed, error) {
 	worlds := proof.NewWorlds(s, 0)
 	defer worlds.Close()
-	instances := make(map[string]*suite.Instance, len(s.Instances))
+	r := &replayer{suite: s, worlds: worlds, instances: make(map[string]*suite.Instance, len(s.Instances)),
+		stages: map[string]*episode.Stage{}}
 	for _, in := range s.Instances {
-		instances[in.ID] = in
+		r.instances[in.ID] = in
 	}
-	stages := map[string]*episode.Stage{} // by how data handles are shown
-	list := make([]Replayed, len(cases))
-	for i, c := range cases {
-		if c.Suite != s.Manifest.Digest {
-			return nil, diag.Usagef("episode %s was played on another suite", c.ID).WithHint("--suite DIR")
-		}
-		in := instances[c.Instance]
-		if in == nil {
-			return nil, diag.Usagef("episode %s: the suite has no instance %q", c.ID, c.Instance)
-		}
-		if stages[c.Handles] == nil {
-			stages[c.Handles] = episode.NewStage(s, worlds, environment.Limits{})
-			stages[c.Handles].Show(episode.Shown{Handles: c.Handles})
-		}
-		var err error
-		if list[i], err = replay(ctx, stages[c.Handles], in, c); err != nil {
-			return nil, fmt.Errorf("episode %s: %w", c.ID, err)
-		}
+	list := make([]Replayed, len(ids))
+	played := 0
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(workers, 1))
+	for i, id := range ids {
+		group.Go(func() (err error) {
+			if list[i], err = r.replay(ctx, from, id); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if played++; done != nil {
+				done(played)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	return list, nil
+}
+
+// replayer plays episodes of one suite again. It is safe for concurrent use.
+type replayer struct {
+	suite     *suite.Suite
+	worlds    *proof.Worlds
+	instances map[string]*suite.Instance
+
+	mu     sync.Mutex
+	stages map[string]*episode.Stage // by how data handles are shown
+}
+
+func (r *replayer) stage(handles string) *episode.Stage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stages[handles] == nil {
+		r.stages[handles] = episode.NewStage(r.suite, r.worlds, environment.Limits{})
+		r.stages[handles].Show(episode.Shown{Handles: handles})
+	}
+	return r.stages[handles]
+}
+
+func (r *replayer) replay(ctx context.Context, from Source, id string) (Replayed, error) {
+	if err := ctx.Err(); err != nil {
+		return Replayed{}, err
+	}
+	c, err := Find(ctx, from, id)
+	if err != nil {
+		return Replayed{}, err
+	}
+	if c.Suite != r.suite.Manifest.Digest {
+		return Replayed{}, diag.Usagef("episode %s was played on another suite", c.ID).WithHint("--suite DIR")
+	}
+	in := r.instances[c.Instance]
+	if in == nil {
+		return Replayed{}, diag.Usagef("episode %s: the suite has no instance %q", c.ID, c.Instance)
+	}
+	out, err := replay(ctx, r.stage(c.Handles), in, c)
+	if err != nil {
+		err = fmt.Errorf("episode %s: %w", c.ID, err)
+	}
+	return out, err
 }
 
 // SuiteOf returns the suite in a folder, or that of a run if dir is "".
