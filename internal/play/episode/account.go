@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
 // Account is what a run's file keeps of an episode for readers: what the agent was shown and when events happened.
@@ -66,14 +68,55 @@ type keptAccount struct {
 
 // add returns the digest of a text.
 func (k *keptAccount) add(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	digest := hex.EncodeToString(sum[:12])
+	digest := textDigest(text)
 	k.texts[digest] = text
 	return digest
 }
 
+func textDigest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:12])
+}
+
+// Bounds of what a store remembers of texts: bytes of encoded tools, and digests.
+const (
+	maxToolTexts   = 32 << 20
+	maxTextDigests = 1 << 16
+)
+
+// toolTexts encodes the tools that agents are shown. Most episodes show tools that earlier ones showed: it remembers the
+// encoded ones by their parts. It is safe for concurrent use.
+type toolTexts struct {
+	mu    sync.Mutex
+	known *lru.Cache[ShownTool, toolText]
+}
+
+type toolText struct{ digest, text string }
+
+func newToolTexts() *toolTexts {
+	return &toolTexts{known: lru.New[ShownTool, toolText](maxToolTexts, maxToolTexts/16, nil)}
+}
+
+func (c *toolTexts) of(t ShownTool) (toolText, error) {
+	c.mu.Lock()
+	known, found := c.known.Get(t)
+	c.mu.Unlock()
+	if found {
+		return known, nil
+	}
+	text, err := task.Marshal(t)
+	if err != nil {
+		return toolText{}, err
+	}
+	made := toolText{textDigest(string(text)), string(text)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known.Put(t, made, len(made.text))
+	return made, nil
+}
+
 // encode prepares an account for the store; nil for none.
-func (a *Account) encode() (*keptAccount, error) {
+func (a *Account) encode(tools *toolTexts) (*keptAccount, error) {
 	if a == nil {
 		return nil, nil
 	}
@@ -82,11 +125,12 @@ func (a *Account) encode() (*keptAccount, error) {
 	kept.View.Tools = nil
 	digests := make([]string, len(a.View.Tools))
 	for i, t := range a.View.Tools {
-		text, err := task.Marshal(ShownTool{t.Name, t.Description, t.Parameters})
+		encoded, err := tools.of(ShownTool{t.Name, t.Description, t.Parameters})
 		if err != nil {
 			return nil, err
 		}
-		digests[i] = k.add(string(text))
+		digests[i] = encoded.digest
+		k.texts[encoded.digest] = encoded.text
 	}
 	list, err := task.Marshal(digests)
 	if err != nil {
@@ -128,9 +172,13 @@ func (w *batchWriter) writeAccount(p *put) error {
 		return nil
 	}
 	for digest, text := range p.account.texts { // in any order: the table is sorted
+		if _, found := w.stored.Get(digest); found || w.added[digest] {
+			continue
+		}
 		if _, err := w.tx.Exec(`INSERT OR IGNORE INTO texts VALUES (?, ?)`, digest, text); err != nil {
 			return err
 		}
+		w.added[digest] = true
 	}
 	_, err := w.tx.Exec(`INSERT INTO accounts VALUES (?, ?)`, p.record.Transcript.Header.ID, string(p.account.json))
 	return err

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/lru"
 	_ "modernc.org/sqlite" // the driver of the store
 )
 
@@ -233,6 +234,8 @@ type Store struct {
 	queue  chan put
 	closed sync.Once
 	done   sync.WaitGroup
+	tools  *toolTexts
+	stored *lru.Cache[string, struct{}] // digests of texts that the file has; for the writer's goroutine alone
 }
 
 // put is an episode that waits to be written.
@@ -507,6 +510,7 @@ func (s *Store) start() (*Store, error) {
 		}
 	}
 	s.queue = make(chan put, maxBatch)
+	s.tools, s.stored = newToolTexts(), lru.New[string, struct{}](maxTextDigests, 1, nil)
 	s.done.Go(s.writeAll)
 	return s, nil
 }
@@ -559,7 +563,7 @@ func (s *Store) Put(r *Record, durable func(error)) error {
 		return fmt.Errorf("episode %s has not ended", r.Transcript.Header.ID)
 	}
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
-	account, err := r.Account.encode()
+	account, err := r.Account.encode(s.tools)
 	if err != nil {
 		return fmt.Errorf("episode %s: %w", r.Transcript.Header.ID, err)
 	}
@@ -593,9 +597,14 @@ func (s *Store) writeAll() {
 			}
 		}
 		// Not a run's context: ended episodes are written even when the run stops.
-		err := transact(context.Background(), s.write, func(tx *sql.Tx) error { return writeBatch(tx, batch) })
+		w := batchWriter{stored: s.stored, added: map[string]bool{}}
+		err := transact(context.Background(), s.write, func(tx *sql.Tx) error { return w.writeBatch(tx, batch) })
 		if err != nil {
 			err = fmt.Errorf("write run %s: %w", s.path, err)
+		} else {
+			for digest := range w.added {
+				s.stored.Put(digest, struct{}{}, 1)
+			}
 		}
 		for _, p := range batch {
 			p.durable(err)
@@ -631,10 +640,12 @@ type batchWriter struct {
 	valid, episode, turn, event *sql.Stmt
 	digests                     rowDigests
 	seal                        seal
+	stored                      *lru.Cache[string, struct{}]
+	added                       map[string]bool // digests of the texts that this transaction adds
 }
 
-func writeBatch(tx *sql.Tx, batch []put) error {
-	w := batchWriter{tx: tx}
+func (w *batchWriter) writeBatch(tx *sql.Tx, batch []put) error {
+	w.tx = tx
 	for _, p := range []struct {
 		statement *(*sql.Stmt)
 		text      string
