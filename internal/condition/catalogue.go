@@ -135,8 +135,8 @@ const (
 // catalogue is the table of all conditions, in the order in which those of one instance apply.
 var catalogue = slices.Concat(requestConditions, toolkitConditions, faultConditions())
 
-// requestConditions are the conditions of the request. No two can be combined, and those that change what is right
-// cannot be combined with any other.
+// requestConditions are the conditions of the request. No two can be combined, and those that change what is right can
+// be combined only with closed-world.
 var requestConditions = []entry{
 	{Info: Info{
 		Name: NameSurface, Kind: KindRequest,

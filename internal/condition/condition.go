@@ -56,8 +56,9 @@ func (c Condition) Rephrases() bool { return c.OfRequest() && c.row().role == Ro
 // OfChoice reports whether the toolkit of a condition is chosen by looking into the database.
 func (c Condition) OfChoice() bool { return c.row().choice }
 
-// alone reports whether a condition cannot be combined with others.
-func (c Condition) alone() bool { return c.OfRequest() && !c.Rephrases() || c.OfChoice() }
+// Lacks reports whether a condition takes a value out of the request. Its instances are pairs: one that lacks the value,
+// and a complete one that says it elsewhere.
+func (c Condition) Lacks() bool { return c.OfRequest() && !c.Rephrases() }
 
 // Variant returns the variant in the parameters of a condition.
 func (c Condition) Variant() string {
@@ -244,12 +245,19 @@ func ParseCombination(text string) ([]Condition, error) {
 			switch {
 			case c.Name == other.Name:
 				return nil, diag.Usagef("%q names condition %s twice", text, c.Name)
-			case c.alone() || other.alone():
+			case c.OfChoice() || other.OfChoice():
 				alone := c.Name
-				if !c.alone() {
+				if !c.OfChoice() {
 					alone = other.Name
 				}
 				return nil, diag.Usagef("%q: condition %s cannot be combined with others", text, alone).
+					WithHint("give each a --condition of its own")
+			case other.Lacks(), c.Lacks() && other.Name != nameClosedWorld:
+				lacks := c.Name
+				if other.Lacks() {
+					lacks = other.Name
+				}
+				return nil, diag.Usagef("%q: condition %s can be combined only with %s", text, lacks, nameClosedWorld).
 					WithHint("give each a --condition of its own")
 			case c.row().excludes(other.row()):
 				return nil, diag.Usagef("%q: conditions %s and %s exclude each other", text, c.Name, other.Name).

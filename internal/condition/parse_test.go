@@ -114,7 +114,9 @@ func TestParseCombinations(t *testing.T) {
 	}{
 		{[]string{"open-world+disambiguate", "disambiguate+open-world"}, "are the same"},
 		{[]string{"surface+disambiguate"}, "conditions surface and disambiguate exclude each other"},
-		{[]string{"open-world+drop-detail"}, "condition drop-detail cannot be combined with others"},
+		{[]string{"open-world+drop-detail"}, "condition drop-detail can be combined only with closed-world"},
+		{[]string{"drop-detail+clarify"}, "can be combined only with closed-world"},
+		{[]string{"closed-world:9+obfuscate+drop-detail"}, "condition drop-detail can be combined only with closed-world"},
 		{[]string{"universe-size:25+obfuscate", "obfuscate+universe-size:25"},
 			`conditions "universe-size:25+obfuscate" and "obfuscate+universe-size:25" are the same`},
 		{[]string{"obfuscate+obfuscate"}, "names condition obfuscate twice"},

@@ -40,7 +40,7 @@ func TestParseRequests(t *testing.T) {
 	}
 	for _, texts := range [][]string{{"surface", "surface:3"}, {"surface+paraphrase"}, {"disambiguate+open-world+surface"},
 		{"drop-detail+clarify"},
-		{"drop-detail+disambiguate"}, {"open-world+drop-detail"}, {"clarify+closed-world:9"},
+		{"drop-detail+disambiguate"}, {"open-world+drop-detail"}, {"clarify+universe-size:50"},
 		{"disambiguate+related-tools:3"}} {
 		if _, err := ParseCombinations(texts); err == nil {
 			t.Errorf("%q are taken", texts)

@@ -367,6 +367,95 @@ func TestRequestDrift(t *testing.T) {
 	}
 }
 
+// TestIncompleteRequestsInClosedWorlds shows few tools with requests that lack a value: those of the same closed world
+// with the whole request, to both of a pair, in the words of the request alone; and none of them contains the value.
+func TestIncompleteRequestsInClosedWorlds(t *testing.T) {
+	o := requestOptions(t.TempDir(), 2)
+	o.Conditions, o.Styles = []string{"closed-world:5+drop-detail", "closed-world:5+clarify"}, []string{"func", "rest"}
+	s, dir := writtenSuite(t, o)
+	tasks, byID := s.Index(), map[string]*suite.Instance{}
+	for _, in := range s.Instances {
+		byID[in.ID] = in
+	}
+	checked := map[string]int{}
+	for _, in := range s.Instances {
+		if len(in.Conditions) != 2 || !in.Conditions[0].Lacks() {
+			continue
+		}
+		specification := in.Specification()
+		checked[specification.String()]++
+		words, place := specification.Conditions[0], specification.Conditions[1]
+		alone := byID[suite.InstanceID{Task: in.Task, Specification: suite.Under(specification.Variant, words)}.String()]
+		world := byID[suite.InstanceID{Task: in.Task, Specification: suite.Under("", place)}.String()]
+		if alone == nil || world == nil || alone.Role != in.Role {
+			t.Fatalf("%s: alone %v, world %v", in.ID, alone, world)
+		}
+		if string(alone.Conditions[0].Parameters) != string(in.Conditions[0].Parameters) {
+			t.Errorf("%s: its request is not that of %s", in.ID, alone.ID)
+		}
+		kit := s.Toolkit(in, tasks[in.Task])
+		if len(kit) != 5 || !slices.Equal(in.Toolkit, world.Toolkit) {
+			t.Errorf("%s shows %v, %s %v", in.ID, in.Toolkit, world.ID, world.Toolkit)
+		}
+		r, err := in.Conditions[0].Request()
+		if err != nil {
+			t.Fatal(err)
+		}
+		literal := literalOf(t, r.Dropped.Value)
+		for _, tool := range kit {
+			if literal[0] == '\'' && strings.Contains(tool.Body.Statement, literal) {
+				t.Errorf("%s: %s contains %s", in.ID, tool.Name, literal)
+			}
+		}
+	}
+	least := map[bool]int{false: 300, true: 8}[testenv.Reduced()]
+	for _, name := range []string{"drop-detail+closed-world:5", "clarify+closed-world:5"} {
+		if n := checked[name]; n < least || checked["complete:"+name] != n {
+			t.Errorf("%s: %d, and %d complete", name, n, checked["complete:"+name])
+		}
+	}
+	pairs, without := s.Pairs()
+	for _, p := range pairs {
+		if !slices.Equal(p.Incomplete.Toolkit, p.Complete.Toolkit) {
+			t.Errorf("%s and %s show different tools", p.Incomplete.ID, p.Complete.ID)
+		}
+	}
+	if len(without) > 0 {
+		t.Errorf("%d incomplete instances belong to no pair", len(without))
+	}
+	of := func(s *suite.Suite, suffix string) int {
+		return slices.IndexFunc(s.Instances, func(in *suite.Instance) bool { return strings.HasSuffix(in.ID, suffix) })
+	}
+	for _, c := range []struct {
+		change func(s *suite.Suite)
+		want   string
+	}{
+		{func(*suite.Suite) {}, ""},
+		{func(s *suite.Suite) {
+			in := s.Instances[of(s, "/drop-detail+closed-world:5")]
+			in.Toolkit = in.Toolkit[:4]
+		}, "the instance was"},
+		{func(s *suite.Suite) {
+			s.Certificates[of(s, "/drop-detail+closed-world:5")].Request.Values[2] = json.RawMessage(`"Atlantis"`)
+		}, "the certificate was"},
+		{func(s *suite.Suite) {
+			s.Certificates[of(s, "/clarify+closed-world:5")].Transcript["ask-then-gold"] = "0"
+		}, "the certificate was"},
+		{func(s *suite.Suite) {
+			s.Instances[of(s, "/drop-detail+closed-world:5")].Role = condition.RoleClean
+		}, "the instance was"},
+	} {
+		s, err := suite.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(s)
+		if all := drifts(t, s); c.want == "" && all != "" || !strings.Contains(all, c.want) {
+			t.Errorf("want %q, found %q", c.want, all)
+		}
+	}
+}
+
 // TestRequestNumbers pins of how many tasks a detail can be dropped, among those that have a value with four others at
 // least that a task could be about in its place. Which these are it finds out by itself: it asks the database about
 // each. On Spider most of those that are missing count few things: too few answers differ.

@@ -187,7 +187,7 @@ func placeFault(
 	tools, within := known.tools, combination.within
 	variants := variantsOf(combination.faults)
 	if combination.within != nil {
-		shown, refusal, err := instance(base, tk, known, combination.within)
+		shown, refusal, err := instance(base, tk, known, combination.within, "")
 		if err != nil {
 			return placed, err
 		}

@@ -74,7 +74,7 @@ func wordings(s *suite.Suite) map[string]condition.Condition {
 	return made
 }
 
-// askedID returns the id of a task's instance under one condition, as requested.
-func askedID(t *task.Task, asked condition.Condition) string {
-	return suite.InstanceID{Task: t.ID, Specification: suite.Under("", asked.String())}.String()
+// askedID returns the id of a task's instance under one condition, as requested, in a variant.
+func askedID(t *task.Task, asked condition.Condition, variant string) string {
+	return suite.InstanceID{Task: t.ID, Specification: suite.Under(variant, asked.String())}.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/toolkit"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
@@ -26,11 +27,56 @@ func (m *maker) placed(combinations [][]condition.Condition) func(context.Contex
 			return nil, err
 		}
 		stage := m.stage()
+		lacking := m.lacking()
 		return m.prove(ctx, derived, false,
-			func(ctx context.Context, in *suite.Instance, _ map[string]bool) (*Certified, error) {
-				return Certify(ctx, stage, in)
+			func(ctx context.Context, in *suite.Instance, refused map[string]bool) (*Certified, error) {
+				if in.Role == condition.RoleClean {
+					return Certify(ctx, stage, in)
+				}
+				return certifyLacking(ctx, stage, in, lacking, refused)
 			})
 	}
+}
+
+// lacking maps the ids of the instances that lack a value to their certificates.
+func (m *maker) lacking() map[string]*suite.Certificate {
+	list := map[string]*suite.Certificate{}
+	for _, c := range m.Suite.Certificates {
+		if c.Request != nil {
+			list[c.Instance] = c
+		}
+	}
+	return list
+}
+
+// certifyLacking certifies an instance that lacks a value within a toolkit. That nobody can know the value was proven
+// without the toolkit, from the request and the data, and the toolkit has the value in none of its tools. It is refused
+// if the complete one of its pair was: that comes first.
+func certifyLacking(
+	ctx context.Context, stage *episode.Stage, in *suite.Instance, lacking map[string]*suite.Certificate,
+	refused map[string]bool,
+) (*Certified, error) {
+	asked := in.Specification()
+	if refused[suite.InstanceID{Task: in.Task, Specification: asked.As(suite.UnderComplete)}.String()] {
+		return &Certified{Reason: ReasonUncertified, Message: "the complete instance of its pair is not certified"}, nil
+	}
+	of := suite.InstanceID{Task: in.Task, Specification: suite.Under("", asked.Conditions[0])}.String()
+	known := lacking[of]
+	if known == nil {
+		return nil, fmt.Errorf("there is no certificate of %s", of)
+	}
+	cert := &suite.Certificate{Instance: in.ID, Plans: []suite.PlanProof{}, Request: known.Request}
+	for _, check := range known.Checks {
+		if check != CheckClarified {
+			cert.Checks = append(cert.Checks, check)
+		}
+	}
+	if in.Role == condition.RoleFault {
+		if message, err := clarified(ctx, stage, in, cert); err != nil || message != "" {
+			return &Certified{Reason: ReasonNotClarified, Message: message}, err
+		}
+	}
+	return &Certified{Certificate: cert}, nil
 }
 
 // embed computes the vectors of what combinations find by meaning: all searchable tools and requests and, if requests
@@ -120,18 +166,39 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Yield, er
 		}
 		known := knownTo(s, t, combinations, worded)
 		for _, combination := range combinations {
-			in, refusal, err := instance(base, t, known, combination)
+			list, refusal, err := placedPair(base, t, known, combination)
 			switch {
 			case err != nil:
 				return nil, &DeriveError{err}
 			case refusal != nil:
 				derived.Rejected = append(derived.Rejected, refusal)
-			default:
-				derived.Instances = append(derived.Instances, in)
 			}
+			derived.Instances = append(derived.Instances, list...)
 		}
 	}
 	return derived, nil
+}
+
+// placedPair derives the instance of a task under a combination; where a value is missing, the complete one before it.
+func placedPair(
+	base *suite.Instance, t *task.Task, known known, combination []condition.Condition,
+) ([]*suite.Instance, *suite.Rejection, error) {
+	if !combination[0].Lacks() {
+		in, refusal, err := instance(base, t, known, combination, "")
+		if in == nil {
+			return nil, refusal, err
+		}
+		return []*suite.Instance{in}, nil, nil
+	}
+	var pair []*suite.Instance
+	for _, variant := range []string{suite.UnderComplete, ""} {
+		in, refusal, err := instance(base, t, known, combination, variant)
+		if in == nil {
+			return nil, refusal, err
+		}
+		pair = append(pair, in)
+	}
+	return pair, nil, nil
 }
 
 // known is the input of a task's instances.
@@ -151,23 +218,33 @@ func knownTo(
 	return k
 }
 
-// instance puts one task under conditions of the toolkit, and possibly of the request. The instance keeps the role of
-// the clean one: nothing goes wrong in it.
+// instance puts one task under conditions of the toolkit, and possibly of the request, in a variant of the latter.
+// Unless the request lacks a value, the instance keeps the role of the clean one: nothing goes wrong in it.
 func instance(
-	base *suite.Instance, t *task.Task, known known, combination []condition.Condition,
+	base *suite.Instance, t *task.Task, known known, combination []condition.Condition, variant string,
 ) (*suite.Instance, *suite.Rejection, error) {
 	under := specificationOf("", combination)
 	refuse := func(c condition.Condition, reason, message string) (*suite.Instance, *suite.Rejection, error) {
 		return nil, suite.RefuseInstance(t, under, reason, c.String()+": "+message), nil
 	}
-	conditions := slices.Clone(combination)
+	conditions, role := slices.Clone(combination), base.Role
 	for i, c := range conditions {
 		if !c.OfRequest() {
 			continue
 		}
-		made, worded := known.wordings[askedID(t, c)]
+		made, worded := known.wordings[askedID(t, c, variant)]
 		if !worded {
 			return refuse(c, condition.ReasonNoWording, condition.Refusals()[condition.ReasonNoWording])
+		}
+		if c.Lacks() {
+			r, err := made.Request()
+			switch {
+			case err != nil:
+				return nil, nil, err
+			case r.Dropped == nil || r.Dropped.Argument == "":
+				return refuse(c, ReasonToldByTool, RequestReasons()[ReasonToldByTool])
+			}
+			role = made.Role()
 		}
 		conditions[i] = made
 	}
@@ -183,7 +260,8 @@ func instance(
 		return refuse(refusal.Condition, refusal.Reason, refusal.Message)
 	}
 	in := *base
-	in.ID, in.Conditions = suite.InstanceID{Task: t.ID, Specification: under}.String(), conditions
+	in.ID, in.Conditions = suite.InstanceID{Task: t.ID, Specification: under.As(variant)}.String(), conditions
+	in.Role = role
 	if len(kit.Names) != len(known.tools) {
 		in.Toolkit = kit.Names
 	}

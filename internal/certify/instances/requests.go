@@ -26,6 +26,7 @@ const (
 	ReasonFewAlike     = "few_alike"
 	ReasonFewAnswers   = "few_answers"
 	ReasonNotClarified = "not_clarified"
+	ReasonToldByTool   = "told_by_tool"
 )
 
 // RequestReasons explains why a task is not put under a condition of the request.
@@ -33,7 +34,9 @@ func RequestReasons() map[string]string {
 	reasons := map[string]string{
 		ReasonFewValues: "no value that can be left out has four others that a task could be about in its place: that " +
 			"can be said, and have an answer",
-		ReasonFewAlike:     "fewer than five requests that differ in the value alone become the same when it is left out",
+		ReasonFewAlike: "fewer than five requests that differ in the value alone become the same when it is left out",
+		ReasonToldByTool: "no argument takes the missing value: a tool of the plans contains it, and among few tools that " +
+			"tells it",
 		ReasonFewAnswers:   "fewer than five of the values have right answers that differ from each other",
 		ReasonUncertified:  "the task's plan does not give gold under the new wording",
 		ReasonNotClarified: "the user does not tell the value to whoever asks for it, or the plan does not give gold then",
@@ -422,7 +425,7 @@ func (m *requestWorker) incomplete(
 	}
 	cert := &suite.Certificate{Instance: pair[0].ID, Plans: []suite.PlanProof{}, Checks: checks, Request: d.proof}
 	if asked.Name == condition.NameClarify {
-		if message, err := m.clarified(ctx, pair[0], cert); err != nil || message != "" {
+		if message, err := clarified(ctx, m.config.Stage, pair[0], cert); err != nil || message != "" {
 			return nil, &Certified{Reason: ReasonNotClarified, Message: message}, err
 		}
 	}
@@ -670,7 +673,9 @@ func columnNames(g *task.Gold) []string {
 
 // clarified asks for the value by each of its names, and plays an episode in which the agent asks once and then
 // follows the plan. It returns what went wrong, "" for nothing.
-func (m *requestWorker) clarified(ctx context.Context, in *suite.Instance, cert *suite.Certificate) (string, error) {
+func clarified(
+	ctx context.Context, stage *episode.Stage, in *suite.Instance, cert *suite.Certificate,
+) (string, error) {
 	user, err := condition.UserOf(in.Conditions)
 	if err != nil {
 		return "", err
@@ -684,11 +689,11 @@ func (m *requestWorker) clarified(ctx context.Context, in *suite.Instance, cert 
 			return fmt.Sprintf("asked for %q the user says %q", name, reply), nil
 		}
 	}
-	t, err := m.config.Stage.Shown(in)
+	t, err := stage.Shown(in)
 	if err != nil {
 		return "", err
 	}
-	env, err := m.config.Stage.Environment(ctx, in, episode.Seat{Header: certifyingHeader(in, policyAsks)})
+	env, err := stage.Environment(ctx, in, episode.Seat{Header: certifyingHeader(in, policyAsks)})
 	if err != nil {
 		return "", err
 	}

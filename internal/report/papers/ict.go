@@ -538,10 +538,17 @@ func (m *material) breadthTable() *table.Table {
 		for _, p := range pairs {
 			instances = append(instances, p.Incomplete)
 		}
+		placed := map[string]bool{} // instances whose request is incomplete within a toolkit too
+		for _, in := range instances {
+			if len(in.Conditions) > 1 && in.Conditions[0].Lacks() {
+				words := suite.Under("", in.Specification().Conditions[0])
+				placed[suite.InstanceID{Task: in.Task, Specification: words}.String()] = true
+			}
+		}
 		domains, tools, n := map[string]bool{}, map[string]bool{}, 0
 		for _, in := range instances {
 			t := tasks[in.Task]
-			if t == nil {
+			if t == nil || placed[in.ID] {
 				continue
 			}
 			n++
@@ -565,7 +572,8 @@ func (m *material) breadthTable() *table.Table {
 		table.Count("examples", "examples", 0, func(r row) int { return r.examples }),
 	}).WithNotes("domains: databases with an incomplete instance; for tools that cannot be run, the categories that " +
 		"their " +
-		"corpus assigns to them, or its parts. tools: different ones that are shown there. examples: incomplete instances.")
+		"corpus assigns to them, or its parts. tools: different ones that are shown there. examples: incomplete instances; " +
+		"a request that is incomplete within a closed world too counts there alone.")
 }
 
 // domainOf names what a tool is about: the category that its corpus assigns to it, else the part of the corpus if each
