@@ -59,6 +59,7 @@ var layout = []string{
 	"suite",
 	"play/environment",
 	"play/episode",
+	"play/fleet",
 	"play/evaluation",
 	"agent/command",
 	"agent/python",
@@ -122,6 +123,7 @@ var layout = []string{
 	"cli/browse",
 	"cli/reproduce",
 	"cli/merge",
+	"cli/machines",
 	"cli",
 }
 

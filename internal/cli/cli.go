@@ -19,6 +19,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/browse"
 	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/draw"
+	"github.com/seatrial/seatrial/internal/cli/machines"
 	"github.com/seatrial/seatrial/internal/cli/merge"
 	"github.com/seatrial/seatrial/internal/cli/prompts"
 	"github.com/seatrial/seatrial/internal/cli/reproduce"
@@ -256,6 +257,7 @@ func (a *app) root() *cobra.Command {
 	a.foldHelp(root)
 	host := a.host()
 	root.AddCommand(host.Commands()...)
+	root.AddCommand(a.machines(host).Commands()...)
 	root.AddCommand((&draw.Host{Host: host}).Commands()...)
 	root.AddCommand((&browse.Host{Host: host}).Command(), a.reproducer(host).Command(),
 		(&merge.Host{Host: host, Meter: a.mergeMeter}).Command(), (&prompts.Host{Host: host}).Command())
@@ -268,6 +270,11 @@ func (a *app) host() *decide.Host {
 		Out: a.Out, Getenv: a.Getenv, Width: a.width, JSON: func() bool { return a.asJSON }, Open: a.openRows,
 		One: oneArgument, Some: someArguments,
 	}
+}
+
+// machines is what the commands for several machines use of the others.
+func (a *app) machines(host *decide.Host) *machines.Host {
+	return &machines.Host{Host: host, Err: a.Err, Environ: a.Environ, Now: a.Now, Note: a.note}
 }
 
 // reproducer is what the command `reproduce` uses of the others.

@@ -16,6 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/machines"
 	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -133,6 +134,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	}
 	defer func() { err = errors.Join(err, providers.Close()) }()
 	providers.Options.Notice = a.notices()
+	ledger := machines.Ledger(o, &providers.Options, stop)
 	cast := &participants.Cast{
 		Host:     participants.Host{In: a.In, Err: a.Err, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now},
 		Settings: o, Suite: s, Instances: instances, Providers: providers, Stop: stop, Resume: a.resumes(o),
@@ -174,7 +176,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Lean: o.Lean,
 		MaxSame: o.MaxFailures, Separate: fresh.settle(separator),
 	}
-	progress, rows, err := a.execute(ctx, run, r, providers.Options.Meter)
+	progress, rows, conflicts, err := a.together(ctx, run, r, o, providers.Options.Meter, ledger)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	if err := a.printRun(run, o, rows); err != nil {
 		return err
 	}
-	return a.ownFailures(ctx, store, progress)
+	return errors.Join(conflicts, a.ownFailures(ctx, store, progress))
 }
 
 // resumes is what resumes a run.
@@ -225,15 +227,32 @@ func (a *app) beginRun(ctx context.Context, s *suite.Suite, o *settings.Run, res
 	return openStore(ctx, o.Out, episode.Meta{Suite: s.Manifest.Digest, Settings: record, Started: a.Now()}, resume)
 }
 
+// together plays the episodes of a run, with workers elsewhere if it has any. The error conflicts says that these
+// contradict each other.
+func (a *app) together(ctx context.Context, run *runs.Run, r *episode.Run, o *settings.Run, spent *model.Meter,
+	ledger *model.Ledger) (progress episode.Progress, rows []report.Row, conflicts, err error) {
+	team, err := a.machines(a.host()).Gather(ctx, o, run.Suite, r, ledger)
+	if err != nil {
+		return progress, nil, nil, err
+	}
+	progress, rows, err = a.execute(ctx, run, r, spent, team)
+	conflicts = team.Close(err == nil)
+	if err != nil {
+		return progress, nil, nil, errors.Join(err, conflicts)
+	}
+	return progress, rows, conflicts, nil
+}
+
 // execute plays the episodes and grades them.
 func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
-	spent *model.Meter) (progress episode.Progress, rows []report.Row, err error) {
+	spent *model.Meter, team *machines.Team) (progress episode.Progress, rows []report.Row, err error) {
 	m := a.meter()
 	r.Continue = func(failed *episode.RepeatedError) bool {
 		m.clear() // and ask on a line of its own
 		return a.askToContinue(failed)
 	}
 	r.Progress = func(p episode.Progress) {
+		team.Progress(p)
 		rest := fmt.Sprintf("%d invalid", p.Failed())
 		if p.Judged > 0 {
 			rest = fmt.Sprintf("%d right  %s", p.Right, rest)

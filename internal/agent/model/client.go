@@ -182,6 +182,9 @@ func (c *client) complete(ctx context.Context, r Request) (*Reply, error) {
 		}
 		x.retries = append(x.retries, failed.reason())
 		c.options.Meter.retried(failed.reason())
+		if c.options.Quota != nil {
+			c.options.Quota.Wait(c.spec(), failed.RetryAfter, failed.reason())
+		}
 		if err := c.options.Clock.Sleep(ctx, c.options.Retry.delay(x.name, attempt, failed.RetryAfter)); err != nil {
 			return nil, c.describe(x, err)
 		}
@@ -243,7 +246,9 @@ func (c *client) attempt(ctx context.Context, x *exchange) (*Reply, error) {
 	if err != nil {
 		return nil, c.describe(x, err)
 	}
-	defer c.options.Limits.release()
+	if c.options.Quota == nil {
+		defer c.options.Limits.release()
+	}
 	var used task.Usage
 	defer func() { settle(used) }()
 	got, err := c.deliver(ctx, x)
@@ -332,10 +337,16 @@ func estimateTokens(bytes int) int { return bytes/3 + 1 }
 
 func (x *exchange) inputEstimate() int { return estimateTokens(len(x.body)) }
 
+// spec is the model as the command line names it.
+func (c *client) spec() string { return c.provider.name + "/" + c.name }
+
 // reserve waits for budget and limits. settle returns what was not used, once; the caller also releases the slot.
 func (c *client) reserve(ctx context.Context, x *exchange) (settle func(task.Usage), err error) {
 	input := x.inputEstimate()
 	cost := c.price.Cost(task.Usage{InputTokens: input, OutputTokens: x.output})
+	if c.options.Quota != nil {
+		return c.options.Quota.Take(ctx, c.spec(), input, cost)
+	}
 	if err := c.options.Meter.reserve(ctx, c.options.MaxCostUSD, cost); err != nil {
 		return nil, err
 	}

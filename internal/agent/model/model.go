@@ -125,6 +125,8 @@ type Options struct {
 	// model. Before a request is sent, its input (a token for three bytes) and MaxTokens of output (1,024 where an
 	// OpenAI-compatible request names none) are set aside: only what a request costs above that can pass the limit.
 	MaxCostUSD float64
+	// Quota, if set, takes the place of Limits and MaxCostUSD.
+	Quota Quota
 	// Meter sums what all its clients spend; nil means one of the client's own.
 	Meter *Meter
 	// Prices is the table from which costs are computed; nil means that costs are unknown and reported as 0.

@@ -101,6 +101,12 @@ func sizeFlag(memory *int64) *byteSize {
 	return (*byteSize)(memory)
 }
 
+// SizeFlag is a flag for a number of bytes.
+func SizeFlag(size *int64, usual int64) pflag.Value {
+	*size = usual
+	return (*byteSize)(size)
+}
+
 // usualMemory is three quarters of the memory of the machine, or of the control group where that has less; no limit
 // where the system says neither.
 func usualMemory() int64 {

@@ -85,6 +85,8 @@ type Run struct {
 	PythonFile       string // CPython for WASI
 	EmbeddingsURL    string
 
+	Fleet Fleet
+
 	// Provider settings.
 	Judge        string // PROVIDER/NAME of the model that assesses explanations
 	Concurrency  int
@@ -97,7 +99,7 @@ type Run struct {
 	Attempts     int
 	PlainHistory bool
 
-	content, recorded, execution, provider *pflag.FlagSet
+	content, recorded, execution, provider, fleet *pflag.FlagSet
 }
 
 // How a task's evidence is treated.
@@ -125,7 +127,7 @@ const TableVotes = "tts"
 func New() *Run {
 	r := &Run{}
 	r.content, r.recorded = newFlagSet(), newFlagSet()
-	r.execution, r.provider = newFlagSet(), newFlagSet()
+	r.execution, r.provider, r.fleet = newFlagSet(), newFlagSet(), newFlagSet()
 	r.selectionFlags()
 	r.conversationFlags()
 	r.recorded.StringVar(&r.Suite, "suite", "", "")
@@ -137,6 +139,7 @@ func New() *Run {
 	r.recorded.StringVar(&r.Recipe, "recipe", "", "")
 	r.executionFlags()
 	r.providerFlags()
+	r.Fleet.CoordinatorFlags(r.fleet)
 	return r
 }
 
@@ -242,6 +245,7 @@ func (r *Run) Flags(f *pflag.FlagSet) {
 	f.StringVar(&r.Gate, "gate", "", "seal the rules of this YAML `FILE` into the run, for seatrial gate")
 	f.AddFlagSet(r.content)
 	f.AddFlagSet(r.execution)
+	f.AddFlagSet(r.fleet)
 	f.AddFlagSet(r.provider)
 }
 
@@ -263,6 +267,7 @@ func (r *Run) ResumeFlags(f *pflag.FlagSet) {
 	f.AddFlag(r.content.Lookup("python-limits"))
 	f.AddFlag(r.content.Lookup("base-url"))
 	f.AddFlagSet(r.execution)
+	f.AddFlagSet(r.fleet)
 	f.AddFlagSet(r.provider)
 }
 
@@ -367,7 +372,7 @@ func (r *Run) Check() error {
 		CheckShown(r.Evidence, r.Handles, r.Neighbours, r.Budget), Positive("timeout", r.Timeout),
 		r.checkReading(), r.checkPrices(),
 		r.checkLabels(), r.checkArms(), r.checkCommands(), r.checkJudging(), r.checkNames(),
-		r.checkShard(),
+		r.checkShard(), r.checkFleet(),
 	)
 }
 
@@ -520,6 +525,20 @@ func (r *Run) WritesCode() bool {
 	}) || len(r.Models) > 0 && slices.ContainsFunc(protocol.List(), func(p protocol.Info) bool {
 		return p.Code && slices.Contains(r.Protocols, p.Name)
 	})
+}
+
+// WithoutCode leaves out the agents and protocols that write Python, for a machine that cannot run it.
+func (r *Run) WithoutCode() {
+	r.Agents = slices.DeleteFunc(r.Agents, func(name string) bool {
+		return slices.ContainsFunc(policy.List(), func(p policy.Info) bool { return p.Code && p.Name == name })
+	})
+	r.Protocols = slices.DeleteFunc(r.Protocols, func(name string) bool {
+		return slices.ContainsFunc(protocol.List(), func(p protocol.Info) bool { return p.Code && p.Name == name })
+	})
+	if len(r.Protocols) == 0 {
+		r.Models = nil
+	}
+	r.Limits = CodeLimits{}
 }
 
 // AlternativeFlags decide whether a build demands a second plan, and whether it has to take a subquery apart.

@@ -76,3 +76,13 @@ func (l *lock) close() {
 	_ = l.conn.Close()
 	_ = l.db.Close()
 }
+
+// Hold takes the exclusive right to something at a path, as a run's writer does: the system drops it when the process
+// ends. If another process has it, the error is a [LockedError].
+func Hold(ctx context.Context, path string) (release func(), err error) {
+	l, err := acquire(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -67,6 +66,17 @@ type Run struct {
 	// way, unless Continue returns true; 0 never does. Nothing is stored while Continue, which may be nil, decides.
 	MaxSame  int
 	Continue func(*RepeatedError) bool
+	// Elsewhere, if set, plays episodes in other processes: [Run.Perform] does the work there. The function that it
+	// returns is called once, when the record is on disk or cannot be written. An error ends the run. If ctx is done, the
+	// episode is left for a resumed run.
+	Elsewhere func(ctx context.Context, o *Order) (*Record, func(error), error)
+	// Again, if set, is called when the run plays, with a function that plays its failed episodes again and returns their
+	// number, and with nil when the run ends.
+	Again func(requeue func() int)
+	// Suite is the digest that the headers of episodes name, for a run without a Store that only performs orders.
+	Suite string
+
+	chosen map[string]*suite.Instance // Instances, by id: see [Run.Index]
 }
 
 // Progress counts the episodes of a run.
@@ -99,6 +109,7 @@ type job struct {
 	participant *Participant
 	trial       int
 	header      transcript.Header
+	invalid     string            // how its last episode of this run ended, if that is invalid
 	kept        bool              // a valid episode exists; only its informed retry is open
 	retry       transcript.Header // of the informed retry; its ID is "" if none is needed
 }
@@ -114,7 +125,8 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	if err != nil {
 		return Progress{}, err
 	}
-	x := &execution{run: r, began: r.Now(), progress: Progress{Invalid: map[string]int{}}}
+	r.Index()
+	x := &execution{run: r, began: r.Now(), progress: Progress{Invalid: map[string]int{}}, failed: map[string]*job{}}
 	// By pool: policies, models.
 	var jobs [2][]job
 	for _, in := range r.Instances {
@@ -156,7 +168,15 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	for i, workers := range []int{r.Workers, r.Concurrency} {
 		pools.Go(func() { x.work(ctx, jobs[i], workers) })
 	}
+	if r.Again != nil {
+		r.Again(func() int { return x.requeue(ctx) })
+		defer r.Again(nil)
+	}
 	pools.Wait()
+	x.mu.Lock()
+	x.closed = true
+	x.mu.Unlock()
+	x.requeued.Wait()
 	x.pending.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -209,7 +229,26 @@ type execution struct {
 	progress Progress
 	storeErr error
 	streak   streak
-	refused  bool // the run ends, because episodes failed again and again
+	refused  bool            // the run ends, because episodes failed again and again
+	failed   map[string]*job // whose last episode is invalid, by id
+	requeued sync.WaitGroup
+	closed   bool // nothing is played again
+}
+
+// requeue plays the invalid episodes again, as far as the run is still playing.
+func (x *execution) requeue(ctx context.Context) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if ctx.Err() != nil || x.closed {
+		return 0 // it ends: a resumed run plays them
+	}
+	n := 0
+	for id, j := range x.failed {
+		delete(x.failed, id)
+		n++
+		x.requeued.Go(func() { x.play(ctx, j) })
+	}
+	return n
 }
 
 // work plays jobs with a number of workers.
@@ -252,13 +291,12 @@ func (x *execution) play(ctx context.Context, j *job) {
 		}
 		first = stored.Transcript
 	} else {
-		first = x.episode(ctx, j, j.header, func(t *task.Task) (Agent, error) {
-			return j.participant.New(j.instance, t, j.trial)
-		})
+		first = x.episode(ctx, j, &Order{Header: j.header})
 	}
-	if j.retry.ID == "" || !transcript.Valid(first.End().End) || ctx.Err() != nil {
+	if j.retry.ID == "" || ctx.Err() != nil || first == nil || !transcript.Valid(first.End().End) {
 		return
 	}
+	j.kept = true
 	success, err := x.run.Judge(j.instance, first)
 	if success && err == nil {
 		return
@@ -266,55 +304,28 @@ func (x *execution) play(ctx context.Context, j *job) {
 	x.mu.Lock()
 	x.progress.Total++
 	x.mu.Unlock()
-	x.episode(ctx, j, j.retry, func(t *task.Task) (Agent, error) {
-		if err != nil {
-			return nil, fmt.Errorf("verdict on episode %s: %w", first.Header.ID, err)
-		}
-		return j.participant.Retry(j.instance, t, j.trial, first)
-	})
+	x.episode(ctx, j, &Order{Header: j.retry, Failed: first, unjudged: err})
 }
 
-// episode plays one episode and passes it to the store. The store keeps the order of the episodes, so no retry is on
-// disk without its first episode.
-func (x *execution) episode(
-	ctx context.Context, j *job, header transcript.Header, seat func(*task.Task) (Agent, error),
-) *transcript.Transcript {
+// episode plays one episode, here or elsewhere, and passes it to the store. The store keeps the order of the episodes,
+// so no retry is on disk without its first episode. It returns nil if the episode was not played.
+func (x *execution) episode(ctx context.Context, j *job, o *Order) *transcript.Transcript {
 	r := x.run
-	record := &Record{Position: r.Stage.position[j.instance.ID], StartedAt: r.Now()}
-	account := &Account{}
-	noted := func() { account.At = append(account.At, r.Now().Sub(record.StartedAt)) }
-	if r.Lean {
-		account, noted = nil, nil
-	}
-	env, agent, err := x.prepare(ctx, j, Seat{Header: header, Noted: noted}, seat)
-	var corrupt *suite.CorruptError
-	if errors.As(err, &corrupt) {
-		x.fail(err) // every resumed run would end here again
-	}
-	if err == nil {
-		if account != nil {
-			account.View = env.View()
-		}
-		if drive := j.participant.Drive; drive != nil {
-			record.Transcript, record.Decisions = driven(ctx, env, drive(j.instance, header))
-		} else {
-			timed := &timedAgent{agent: agent, now: r.Now, account: account}
-			record.Transcript, _ = Play(ctx, env, timed) // the transcript says how it ended
-			record.Decisions = timed.took
-		}
-		err := env.Settle(context.WithoutCancel(ctx))
-		if err == nil && r.Separate != nil && transcript.Valid(record.Transcript.End().End) {
-			err = r.Separate(context.WithoutCancel(ctx), j.instance, record.Transcript)
-		}
-		if err != nil {
-			record.Transcript = unbegun(ctx, header, err) // evidence is missing: the episode cannot be graded
-		}
+	var record *Record
+	var err error
+	stored := func(error) {}
+	if r.Elsewhere == nil {
+		record, err = r.perform(ctx, j.participant, j.instance, o)
 	} else {
-		record.Transcript = unbegun(ctx, header, err)
+		record, stored, err = r.orderElsewhere(ctx, j, o)
 	}
-	record.Elapsed = r.Now().Sub(record.StartedAt)
-	if account != nil && account.View != nil {
-		record.Account = account
+	if err != nil {
+		if r.Elsewhere == nil || ctx.Err() == nil {
+			x.fail(err) // every resumed run would end here again
+		}
+		if record == nil {
+			return nil
+		}
 	}
 	if j.participant.Model {
 		x.repeat(record.Transcript.End())
@@ -327,7 +338,8 @@ func (x *execution) episode(
 	x.pending.Add(1)
 	durable := func(err error) {
 		defer x.pending.Done()
-		x.account(record.Transcript.End(), err, judged, right)
+		stored(err)
+		x.account(j, record.Transcript.End(), err, judged, right)
 	}
 	if err := r.Store.Put(record, durable); err != nil {
 		durable(err)
@@ -336,35 +348,35 @@ func (x *execution) episode(
 }
 
 // prepare makes the environment and the agent of an episode. A panic there fails the episode.
-func (x *execution) prepare(
-	ctx context.Context, j *job, place Seat, seat func(*task.Task) (Agent, error),
+func (r *Run) prepare(
+	ctx context.Context, p *Participant, in *suite.Instance, o *Order, noted func(),
 ) (env *environment.Environment, agent Agent, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("prepare: panic: %v", p)
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("prepare: panic: %v", broken)
 		}
 	}()
-	shown, err := x.run.Stage.Shown(j.instance)
+	shown, err := r.Stage.Shown(in)
 	if err != nil {
 		return nil, nil, err
 	}
-	budget := j.participant.Budget
-	if open := j.participant.Open; open != nil && condition.SearchKind(j.instance.Conditions) != "" {
-		budget = *open
-	}
-	if scale := j.participant.Scale; scale != 0 {
-		own, err := x.run.Stage.Task(j.instance) // under its own names: all instances of the task share the budget
-		if err != nil {
+	if o.Budget == nil {
+		if o.Budget, err = r.budget(p, in); err != nil {
 			return nil, nil, err
 		}
-		budget = TighterBudget(budget, ScaleBudget(BudgetOf(j.instance, own), scale))
 	}
-	place.Budget, place.SQL = budget, j.participant.SQL
-	if env, err = x.run.Stage.Environment(ctx, j.instance, place); err != nil {
+	place := Seat{Header: o.Header, Budget: *o.Budget, SQL: p.SQL, Noted: noted}
+	if env, err = r.Stage.Environment(ctx, in, place); err != nil {
 		return nil, nil, err
 	}
-	if j.participant.Drive == nil {
-		agent, err = seat(shown)
+	switch {
+	case p.Drive != nil:
+	case o.unjudged != nil:
+		err = fmt.Errorf("verdict on episode %s: %w", o.Failed.Header.ID, o.unjudged)
+	case o.Failed != nil:
+		agent, err = p.Retry(in, shown, o.Header.Trial, o.Failed)
+	default:
+		agent, err = p.New(in, shown, o.Header.Trial)
 	}
 	return env, agent, err
 }
@@ -393,7 +405,7 @@ func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Tr
 }
 
 // account counts an episode that is on disk, or stops the run if it could not be stored.
-func (x *execution) account(end *transcript.Event, err error, judged, right bool) {
+func (x *execution) account(j *job, end *transcript.Event, err error, judged, right bool) {
 	if err != nil {
 		x.fail(err)
 		return
@@ -401,6 +413,16 @@ func (x *execution) account(end *transcript.Event, err error, judged, right bool
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	p := &x.progress
+	if failed := j.invalid; failed != "" { // played again
+		p.Done--
+		if p.Invalid[failed]--; p.Invalid[failed] == 0 {
+			delete(p.Invalid, failed)
+		}
+	}
+	if j.invalid = ""; !transcript.Valid(end.End) {
+		j.invalid = end.End
+		x.failed[j.header.ID] = j
+	}
 	p.Done++
 	if judged {
 		p.Judged++

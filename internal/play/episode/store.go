@@ -222,6 +222,8 @@ type Record struct {
 	Elapsed    time.Duration
 	Decisions  []time.Duration // how long the agent took, by turn
 	Account    *Account        // nil in a lean run
+
+	kept *keptAccount // in place of Account, if the episode was played elsewhere
 }
 
 // Store is the file of one run. Any number of goroutines may use it.
@@ -563,9 +565,11 @@ func (s *Store) Put(r *Record, durable func(error)) error {
 		return fmt.Errorf("episode %s has not ended", r.Transcript.Header.ID)
 	}
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
-	account, err := r.Account.encode(s.tools)
-	if err != nil {
-		return fmt.Errorf("episode %s: %w", r.Transcript.Header.ID, err)
+	account := r.kept
+	if account == nil {
+		if account, err = r.Account.encode(s.tools); err != nil {
+			return fmt.Errorf("episode %s: %w", r.Transcript.Header.ID, err)
+		}
 	}
 	s.queue <- put{record: r, digest: digestOf(data), events: lines[1:], account: account, durable: durable}
 	return nil

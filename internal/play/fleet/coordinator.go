@@ -1,0 +1,521 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Ledger holds the limits of a run on requests to providers.
+type Ledger interface {
+	// Take waits until a request may be sent whose input has about that many tokens and which may cost as much. Each
+	// success is followed by one call of settle.
+	Take(ctx context.Context, model string, tokens int, costUSD float64) (settle func(task.Usage), err error)
+	// Charge adds what was used without a lease.
+	Charge(used task.Usage)
+	// Wait lets no request to a model begin before d has passed: its provider asked for that.
+	Wait(model string, d time.Duration, reason string)
+}
+
+// Config is what a coordinator needs.
+type Config struct {
+	Run         *episode.Run // its Store is open; [episode.Run.Index] was called
+	Conn        *nats.Conn
+	ID          string // [RunID]
+	Versions    string // [Versions]
+	Welcome     Welcome
+	Folder      string // with the files of the welcome
+	Replicas    int    // of the streams
+	Window      int    // episodes of policies that are given out at the same time
+	Concurrency int    // episodes of models and commands under way at the same time
+	Ledger      Ledger
+	Class       func(h *transcript.Header) string
+	Notice      func(string)
+	Conflicts   string // folder of records that contradict committed ones
+	// Complete adds to a status what the coordinator does not know; may be nil.
+	Complete func(*Status)
+}
+
+// Coordinator gives out the episodes of a run. Its Play is [episode.Run.Elsewhere].
+type Coordinator struct {
+	Config
+	names names
+	epoch string
+	js    jetstream.JetStream
+	began time.Time
+	model *gate
+	other *gate
+
+	mu         sync.Mutex
+	expected   map[string]*expected
+	sequences  map[uint64]string        // of the work stream: ids of orders
+	early      map[string]chan struct{} // records without an order; closed when committed
+	parts      map[string]*parts
+	workers    map[string]*member
+	leases     map[string]*lease
+	conflicts  []Conflict
+	created    [2]time.Time // of the streams
+	paused     bool
+	counts     counts
+	requeueing func() int
+	ending     bool
+	closing    context.CancelFunc
+	running    sync.WaitGroup
+	subs       []*nats.Subscription
+	consuming  jetstream.ConsumeContext
+}
+
+// counts are what status reports of the whole run.
+type counts struct{ committed, repeated, refused, returned, lost, retries int }
+
+// Conflict is an episode for which a worker sent other bytes than those that are committed.
+type Conflict struct {
+	Episode string `json:"episode"`
+	Worker  string `json:"worker"`
+	Kept    string `json:"kept"` // digests of the transcripts
+	Other   string `json:"other"`
+}
+
+// expected is an order that was given out.
+type expected struct {
+	order    *episode.Order
+	class    string
+	data     []byte
+	result   chan outcome
+	given    bool      // a record arrived, and is not on disk yet
+	sent     time.Time // zero: not in the stream
+	returned int
+	reasons  []string // why it was returned or refused
+}
+
+// outcome is the record of an order, or why there is none.
+type outcome struct {
+	record *episode.Record
+	stored func(error)
+}
+
+// Start makes the streams and begins to listen to workers.
+func Start(ctx context.Context, config Config) (*Coordinator, error) {
+	random := make([]byte, 8)
+	if _, err := rand.Read(random); err != nil {
+		return nil, err
+	}
+	c := &Coordinator{
+		Config: config, names: names{config.ID}, epoch: hex.EncodeToString(random), began: time.Now(),
+		model: newGate(config.Concurrency), other: newGate(config.Window),
+		expected: map[string]*expected{}, sequences: map[uint64]string{}, early: map[string]chan struct{}{},
+		parts: map[string]*parts{}, workers: map[string]*member{}, leases: map[string]*lease{},
+	}
+	var err error
+	if c.js, err = jetstream.New(c.Conn); err != nil {
+		return nil, err
+	}
+	if err := c.streams(ctx); err != nil {
+		return nil, err
+	}
+	// Orders of an earlier coordinator are given out again when their turn comes; records remain.
+	if stream, err := c.js.Stream(ctx, c.names.workStream()); err != nil {
+		return nil, err
+	} else if err := stream.Purge(ctx); err != nil {
+		return nil, err
+	}
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.closing = cancel
+	for subject, handle := range map[string]nats.MsgHandler{
+		subjectHello: c.hello, c.names.beat(): c.beat, c.names.ask(): func(m *nats.Msg) { c.ask(inner, m) },
+		c.names.control(): c.control,
+		"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + c.names.workStream() + ".*": c.exhausted,
+	} {
+		sub, err := c.Conn.Subscribe(subject, handle)
+		if err != nil {
+			return nil, err
+		}
+		c.subs = append(c.subs, sub)
+	}
+	if err := c.consume(inner); err != nil {
+		return nil, err
+	}
+	c.running.Go(func() { c.watch(inner) })
+	return c, nil
+}
+
+// streams makes the streams and the consumers that do not exist.
+func (c *Coordinator) streams(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var created [2]time.Time
+	for i, config := range []jetstream.StreamConfig{
+		{Name: c.names.workStream(), Subjects: []string{c.names.work("*")}},
+		{Name: c.names.doneStream(), Subjects: []string{c.names.done()}},
+	} {
+		config.Retention, config.Storage, config.Replicas = jetstream.WorkQueuePolicy, jetstream.FileStorage, c.Replicas
+		stream, err := c.js.CreateOrUpdateStream(ctx, config)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", config.Name, err)
+		}
+		created[i] = stream.CachedInfo().Created
+	}
+	for _, class := range c.Welcome.Classes {
+		if _, err := c.js.CreateOrUpdateConsumer(ctx, c.names.workStream(), jetstream.ConsumerConfig{
+			Durable: class, FilterSubject: c.names.work(class), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
+			MaxDeliver: maxDeliver, MaxAckPending: -1,
+		}); err != nil {
+			return fmt.Errorf("consumer %s: %w", class, err)
+		}
+	}
+	_, err := c.js.CreateOrUpdateConsumer(ctx, c.names.doneStream(), jetstream.ConsumerConfig{
+		Durable: "commit", AckPolicy: jetstream.AckExplicitPolicy, AckWait: 3 * ackWait, MaxAckPending: 8192,
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.created = created
+	return err
+}
+
+// consume begins to receive records.
+func (c *Coordinator) consume(ctx context.Context) error {
+	consumer, err := c.js.Consumer(ctx, c.names.doneStream(), "commit")
+	if err != nil {
+		return err
+	}
+	consuming, err := consumer.Consume(func(m jetstream.Msg) { c.receive(ctx, m) }, jetstream.PullMaxMessages(256),
+		jetstream.ConsumeErrHandler(func(jetstream.ConsumeContext, error) {}))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.consuming != nil {
+		c.consuming.Stop()
+	}
+	c.consuming = consuming
+	return err
+}
+
+// Play gives out the order of an episode and waits for its record.
+func (c *Coordinator) Play(ctx context.Context, o *episode.Order) (*episode.Record, func(error), error) {
+	gate := c.other
+	class := c.Class(&o.Header)
+	if class != ClassPolicy && class != ClassPolicyCode {
+		gate = c.model
+	}
+	if err := gate.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer gate.leave()
+	if record, err := c.committedEarly(ctx, o.Header.ID); record != nil || err != nil {
+		return record, func(error) {}, err
+	}
+	wire := orderJSON{Header: o.Header, Model: o.Model, Budget: o.Budget}
+	if o.Failed != nil {
+		encoded, err := o.Failed.Encode()
+		if err != nil {
+			return nil, nil, err
+		}
+		wire.Failed = string(encoded)
+	}
+	data, err := task.Marshal(&wire)
+	if err != nil {
+		return nil, nil, err
+	}
+	e := &expected{order: o, class: class, data: data, result: make(chan outcome, 1), sent: time.Now()}
+	c.mu.Lock()
+	c.expected[o.Header.ID] = e
+	c.mu.Unlock()
+	c.publish(ctx, e)
+	select {
+	case got := <-e.result:
+		return got.record, got.stored, nil
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.expected, o.Header.ID)
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// publish puts an order into the stream. If that fails, watch tries again.
+func (c *Coordinator) publish(ctx context.Context, e *expected) {
+	ack, err := c.js.Publish(ctx, c.names.work(e.class), e.data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		e.sent = time.Time{}
+		return
+	}
+	e.sent = time.Now()
+	c.sequences[ack.Sequence] = e.order.Header.ID
+	if len(c.sequences) > 4*len(c.expected)+1024 {
+		for sequence, id := range c.sequences {
+			if c.expected[id] == nil {
+				delete(c.sequences, sequence)
+			}
+		}
+	}
+}
+
+// committedEarly returns the record of an episode that arrived before its order was given out.
+func (c *Coordinator) committedEarly(ctx context.Context, id string) (*episode.Record, error) {
+	c.mu.Lock()
+	committed := c.early[id]
+	c.mu.Unlock()
+	if committed == nil {
+		return nil, nil
+	}
+	select {
+	case <-committed:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	var found *episode.Record
+	err := c.Run.Store.Some(ctx, []string{id}, func(e *episode.Stored) error {
+		if transcript.Valid(e.Transcript.End().End) {
+			found = &e.Record
+		}
+		return nil
+	})
+	return found, err
+}
+
+// give passes a record to who waits for it. It reports whether someone does.
+func (c *Coordinator) give(id string, got outcome) (found bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.expected[id]
+	if e == nil || e.given {
+		return false
+	}
+	e.given = true
+	stored := got.stored
+	got.stored = func(err error) {
+		c.mu.Lock()
+		if c.expected[id] == e {
+			delete(c.expected, id)
+		}
+		c.mu.Unlock()
+		stored(err)
+	}
+	e.result <- got
+	return true
+}
+
+// fail ends an order that no worker could carry out.
+func (c *Coordinator) fail(id, why string) {
+	c.mu.Lock()
+	e := c.expected[id]
+	if e == nil || e.given {
+		c.mu.Unlock()
+		return
+	}
+	if len(e.reasons) > 0 {
+		why += "; " + e.reasons[len(e.reasons)-1]
+	}
+	c.mu.Unlock()
+	c.give(id, outcome{episode.Unplayed(&e.order.Header, why), func(error) {}})
+}
+
+// watch looks after workers, streams and orders until the coordinator ends.
+func (c *Coordinator) watch(ctx context.Context) {
+	for round := 0; pause(ctx, beatEvery) == nil; round++ {
+		c.tell(notice{Epoch: c.epoch, Paused: c.isPaused()})
+		c.checkWorkers()
+		if round%2 == 0 && c.Conn.IsConnected() {
+			c.checkStreams(ctx)
+		}
+	}
+}
+
+func (c *Coordinator) isPaused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.paused
+}
+
+func (c *Coordinator) tell(n notice) {
+	if data, err := task.Marshal(&n); err == nil {
+		_ = c.Conn.Publish(c.names.tell(), data) // it is repeated every second
+	}
+}
+
+// checkStreams makes streams again that the server has lost, and gives out again what was in them.
+func (c *Coordinator) checkStreams(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	c.mu.Lock()
+	known := c.created
+	c.mu.Unlock()
+	lost := false
+	var waiting uint64
+	for i, name := range []string{c.names.workStream(), c.names.doneStream()} {
+		stream, err := c.js.Stream(bounded, name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			lost = true
+		case err != nil:
+			return // the server is away; it is asked again
+		case !stream.CachedInfo().Created.Equal(known[i]):
+			lost = true
+		case i == 0:
+			waiting = stream.CachedInfo().State.Msgs
+		}
+	}
+	if lost {
+		if err := c.streams(bounded); err != nil {
+			return
+		}
+		if err := c.consume(ctx); err != nil {
+			return
+		}
+		c.Notice("the queue was lost: what it contained is given out again")
+	}
+	c.mu.Lock()
+	var again []*expected
+	held := map[string]bool{}
+	for _, m := range c.workers {
+		for _, p := range m.beat.Playing {
+			held[p.Episode] = true
+		}
+	}
+	missing := int(waiting) < len(c.expected)
+	for id, e := range c.expected {
+		if e.given {
+			continue
+		}
+		old := missing && !held[id] && time.Since(e.sent) > 2*ackWait // the end of the queue may have been lost
+		if lost || e.sent.IsZero() || old {
+			again = append(again, e)
+		}
+	}
+	c.mu.Unlock()
+	for _, e := range again {
+		if bounded.Err() != nil {
+			return // the next round goes on
+		}
+		c.publish(bounded, e)
+	}
+}
+
+// exhausted ends an order that was given out too often.
+func (c *Coordinator) exhausted(m *nats.Msg) {
+	var advisory struct {
+		Sequence uint64 `json:"stream_seq"`
+	}
+	if !decode(m.Data, &advisory) {
+		return
+	}
+	c.mu.Lock()
+	id := c.sequences[advisory.Sequence]
+	c.mu.Unlock()
+	if id == "" {
+		return
+	}
+	c.fail(id, fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if stream, err := c.js.Stream(ctx, c.names.workStream()); err == nil {
+		_ = stream.DeleteMsg(ctx, advisory.Sequence) // it is given to nobody any more
+	}
+}
+
+// handBack gives out an order again that a worker returned, or whose record was refused.
+func (c *Coordinator) handBack(id, worker, reason string) {
+	c.mu.Lock()
+	e := c.expected[id]
+	if e == nil || e.given {
+		c.mu.Unlock()
+		return
+	}
+	c.counts.returned++
+	e.returned++
+	e.reasons = append(e.reasons, worker+": "+reason)
+	tooOften := e.returned >= maxDeliver
+	c.mu.Unlock()
+	if tooOften {
+		c.fail(id, fmt.Sprintf("workers returned the episode %d times", maxDeliver))
+		return
+	}
+	c.running.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), replyWait)
+		defer cancel()
+		c.publish(ctx, e)
+	})
+}
+
+// Close tells the workers that the run is over, if it is, or that the coordinator leaves. It removes the streams of a
+// finished run.
+func (c *Coordinator) Close(finished bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if finished {
+		c.tell(notice{Epoch: c.epoch, Finished: "the run is finished"})
+		for range 20 {
+			if c.waitingWorkers() == 0 {
+				break
+			}
+			_ = pause(ctx, 100*time.Millisecond)
+		}
+	}
+	c.closing()
+	c.mu.Lock()
+	c.ending = true
+	consuming := c.consuming
+	c.mu.Unlock()
+	consuming.Stop()
+	c.running.Wait()
+	var errs []error
+	for _, sub := range c.subs {
+		_ = sub.Unsubscribe() // the connection ends next
+	}
+	if finished {
+		for _, name := range []string{c.names.workStream(), c.names.doneStream()} {
+			if err := c.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Conflicting lists the episodes for which workers sent different bytes, by id.
+func (c *Coordinator) Conflicting() []Conflict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.conflicts)
+}
+
+// keepConflict writes the record that lost beside the run, for people to look at.
+func (c *Coordinator) keepConflict(found Conflict, data []byte) {
+	c.mu.Lock()
+	c.conflicts = append(c.conflicts, found)
+	c.mu.Unlock()
+	c.Notice(fmt.Sprintf("worker %s sent another transcript of episode %s: %s, and %s is kept", found.Worker,
+		found.Episode, found.Other, found.Kept))
+	err := os.MkdirAll(c.Conflicts, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(c.Conflicts, found.Episode+"."+found.Other+".json"), data, 0o600)
+	}
+	if err != nil {
+		c.Notice(fmt.Sprintf("that transcript cannot be kept: %v", err))
+	}
+}
+
+// sorted returns the members in the order of their names and ids.
+func (c *Coordinator) sorted() []*member {
+	return slices.SortedFunc(maps.Values(c.workers), func(a, b *member) int {
+		if a.beat.Name != b.beat.Name {
+			return compare(a.beat.Name, b.beat.Name)
+		}
+		return compare(a.beat.ID, b.beat.ID)
+	})
+}

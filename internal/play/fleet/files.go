@@ -1,0 +1,219 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// pieceSize is the size of a piece of a file in a message: servers allow 1 MB unless they are set otherwise.
+const pieceSize = 512 << 10
+
+// Folder lists the files of a folder for workers, in the order of their names.
+func Folder(dir string) ([]File, error) {
+	var files []File
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		f := File{Name: filepath.ToSlash(name)}
+		f.Size, f.Hash, err = hashFile(path)
+		files = append(files, f)
+		return err
+	})
+	return files, err
+}
+
+func hashFile(path string) (size int64, digest string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	sum := sha256.New()
+	size, err = io.Copy(sum, file)
+	return size, hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// Digest names a list of files.
+func Digest(files []File) string {
+	sum := sha256.New()
+	for _, f := range files {
+		_, _ = fmt.Fprintf(sum, "%q %d %s\n", f.Name, f.Size, f.Hash) // hashes do not fail
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// Cache keeps the files of runs on a worker's machine.
+type Cache struct {
+	Folder string
+	Bound  int64 // bytes; folders that were used longest ago are removed beyond it
+}
+
+// inUse is how long a folder counts as used after a worker touched it.
+const inUse = time.Hour
+
+// Fetch returns the folder with the files of a welcome. It asks the coordinator for those that are missing, and checks
+// all of them.
+func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (string, error) {
+	dir := filepath.Join(c.Folder, Digest(w.Files))
+	if verify(dir, w.Files) == nil {
+		return dir, touch(dir)
+	}
+	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
+		return "", err
+	}
+	var need int64
+	for _, f := range w.Files {
+		need += f.Size
+	}
+	if need > c.Bound {
+		return "", fmt.Errorf("the run's files have %d MB, and the cache may have %d MB", need>>20, c.Bound>>20)
+	}
+	if err := c.evict(c.Bound - need); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(c.Folder, ".fetching-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(work) }() // gone already where the move succeeded
+	for _, f := range w.Files {
+		if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
+			return "", fmt.Errorf("the coordinator sends a file called %q", f.Name)
+		}
+		if err := fetch(ctx, conn, names{w.Run}, filepath.Join(work, filepath.FromSlash(f.Name)), &f); err != nil {
+			return "", fmt.Errorf("fetch %s: %w", f.Name, err)
+		}
+	}
+	if err := verify(work, w.Files); err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(dir); err != nil { // it was not whole
+		return "", err
+	}
+	if err := os.Rename(work, dir); err != nil && verify(dir, w.Files) != nil { // another worker may have been faster
+		return "", err
+	}
+	return dir, touch(dir)
+}
+
+func touch(dir string) error { now := time.Now(); return os.Chtimes(dir, now, now) }
+
+// verify checks that a folder contains the files as they were sent.
+func verify(dir string, files []File) error {
+	for _, f := range files {
+		size, digest, err := hashFile(filepath.Join(dir, filepath.FromSlash(f.Name)))
+		if err != nil {
+			return err
+		}
+		if size != f.Size || digest != f.Hash {
+			return fmt.Errorf("%s is not what the coordinator announced", f.Name)
+		}
+	}
+	return nil
+}
+
+// evict removes the folders that were used longest ago until all together have at most a number of bytes.
+func (c *Cache) evict(most int64) error {
+	entries, err := os.ReadDir(c.Folder)
+	if err != nil {
+		return err
+	}
+	type kept struct {
+		path string
+		used time.Time
+		size int64
+	}
+	var list []kept
+	var total int64
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !e.IsDir() {
+			continue
+		}
+		k := kept{path: filepath.Join(c.Folder, e.Name()), used: info.ModTime()}
+		_ = filepath.WalkDir(k.path, func(_ string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if info, err := e.Info(); err == nil && !e.IsDir() {
+				k.size += info.Size()
+			}
+			return nil
+		})
+		list, total = append(list, k), total+k.size
+	}
+	slices.SortFunc(list, func(a, b kept) int { return a.used.Compare(b.used) })
+	for _, k := range list {
+		if total <= most {
+			break
+		}
+		if time.Since(k.used) < inUse {
+			continue // another worker may play from it
+		}
+		if err := os.RemoveAll(k.path); err != nil {
+			return err
+		}
+		total -= k.size
+	}
+	return nil
+}
+
+// fetch asks for a file piece by piece.
+func fetch(ctx context.Context, conn *nats.Conn, n names, path string, f *File) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	for at := int64(0); at < f.Size && err == nil; {
+		var m *nats.Msg
+		m, err = request(ctx, conn, n.ask(), &ask{Kind: askFile, File: f.Name, Offset: at})
+		switch {
+		case err != nil:
+		case m.Header.Get(headerError) != "":
+			err = errors.New(m.Header.Get(headerError))
+		case len(m.Data) == 0:
+			err = errors.New("the coordinator's copy is shorter than it announced")
+		default:
+			_, err = file.Write(m.Data)
+			at += int64(len(m.Data))
+		}
+	}
+	return errors.Join(err, file.Close())
+}
+
+// headerError is the header of a reply that is an error.
+const headerError = "Seatrial-Error"
+
+// piece reads a piece of a file.
+func piece(path string, offset int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	data := make([]byte, pieceSize)
+	n, err := file.ReadAt(data, offset)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return data[:n], err
+}

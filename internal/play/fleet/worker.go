@@ -1,0 +1,540 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Worker plays episodes of one run for its coordinator.
+type Worker struct {
+	Run    *episode.Run // [episode.Run.Index] was called
+	Conn   *nats.Conn
+	ID     string         // [RunID]
+	Name   string         // for people; need not be unique
+	Slots  map[string]int // by class: how many episodes at the same time
+	Spool  string         // folder of records that are not committed yet
+	Notice func(string)
+	Number string // of this worker: see [NewNumber]
+
+	names names
+	js    jetstream.JetStream
+	spool *spool
+
+	encoder *episode.Encoder
+
+	mu       sync.Mutex
+	playing  map[string]under
+	unsent   map[string]*unsent
+	texts    map[string]bool // digests that the coordinator has
+	done     int
+	paused   bool
+	drained  bool
+	epoch    string
+	heard    time.Time // from the coordinator
+	warned   bool      // that the spool is full
+	finished chan struct{}
+	room     chan struct{} // bounds the records that are not committed
+	changed  chan struct{} // closed and replaced when paused changes
+	stop     context.CancelFunc
+}
+
+type under struct {
+	instance string
+	since    time.Time
+}
+
+// unsent is a record that is not committed yet.
+type unsent struct {
+	data      []byte // packed
+	hash      string
+	texts     []string
+	sent      time.Time
+	tries     int
+	committed chan struct{}
+}
+
+// maxUnsent bounds the records that a worker keeps because the coordinator does not take them.
+const maxUnsent = 256
+
+// maxTexts bounds the digests that a worker remembers.
+const maxTexts = 1 << 17
+
+// NewNumber returns a number that no other worker has.
+func NewNumber() string { return nuid.Next() }
+
+// Greet asks for a run, until a coordinator answers. run may be "" for any.
+func Greet(ctx context.Context, conn *nats.Conn, versions, run string, notice func(string)) (*Welcome, error) {
+	data, err := task.Marshal(&hello{Versions: versions, Run: run})
+	if err != nil {
+		return nil, err
+	}
+	for told := false; ; {
+		bounded, cancel := context.WithTimeout(ctx, time.Second)
+		m, err := conn.RequestWithContext(bounded, subjectHello, data)
+		cancel()
+		if err == nil {
+			var w Welcome
+			if err := task.DecodeStrict(m.Data, &w); err != nil {
+				return nil, fmt.Errorf("the coordinator's answer cannot be read: %w", err)
+			}
+			if w.Refused != "" {
+				return nil, errors.New(w.Refused)
+			}
+			return &w, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if !told {
+			told = true
+			notice("no run is coordinated there yet: waiting for one")
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Work plays until the run is finished, the worker is drained, or ctx is done. Finished is false if the run goes on
+// without this worker.
+func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
+	w.names, w.encoder = names{w.ID}, episode.NewEncoder()
+	w.playing, w.unsent, w.texts = map[string]under{}, map[string]*unsent{}, map[string]bool{}
+	w.finished, w.changed, w.room = make(chan struct{}), make(chan struct{}), make(chan struct{}, maxUnsent)
+	w.heard = time.Now()
+	if w.js, err = jetstream.New(w.Conn); err != nil {
+		return false, err
+	}
+	if w.spool, err = openSpool(w.Spool); err != nil {
+		return false, fmt.Errorf("the folder of finished episodes: %w", err)
+	}
+	left, err := w.spool.left()
+	if err != nil {
+		return false, fmt.Errorf("the folder of finished episodes: %w", err)
+	}
+	for _, subject := range []string{w.names.tell(), w.names.to(w.Number)} {
+		sub, err := w.Conn.Subscribe(subject, w.hear)
+		if err != nil {
+			return false, err
+		}
+		defer func() { _ = sub.Unsubscribe() }() // nothing more is heard
+	}
+	taking, stop := context.WithCancel(ctx) // no order is taken after it
+	w.stop = stop
+	defer stop()
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var background, slots sync.WaitGroup
+	background.Go(func() { w.live(life) })
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		background.Go(func() { w.deliver(life, id, left[id], nil, nil) })
+	}
+	for class, n := range w.Slots {
+		for range n {
+			slots.Go(func() { w.slot(taking, ctx, life, class, &background) })
+		}
+	}
+	slots.Wait()
+	w.settle(ctx)
+	select {
+	case <-w.finished:
+		finished = true
+	default:
+	}
+	end()
+	background.Wait()
+	w.sayBeat(true)
+	_ = w.Conn.FlushTimeout(time.Second) // the coordinator notices anyway
+	return finished, context.Cause(ctx)
+}
+
+// leaveWait is how long a worker that is interrupted waits for what it has sent to be committed.
+const leaveWait = 500 * time.Millisecond
+
+// settle waits until all records are committed; if the worker is interrupted, not for long: they are on disk.
+func (w *Worker) settle(ctx context.Context) {
+	deadline := time.Now().Add(24 * time.Hour)
+	if ctx.Err() != nil {
+		deadline = time.Now().Add(leaveWait)
+	}
+	for time.Now().Before(deadline) {
+		w.mu.Lock()
+		n := len(w.unsent)
+		w.mu.Unlock()
+		select {
+		case <-w.finished:
+			return
+		default:
+		}
+		if n == 0 {
+			return
+		}
+		if pause(ctx, 20*time.Millisecond) != nil && time.Until(deadline) > leaveWait {
+			deadline = time.Now().Add(leaveWait)
+		}
+		if ctx.Err() != nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// live says every second that the worker lives, and sends again what was not acknowledged.
+func (w *Worker) live(ctx context.Context) {
+	for {
+		w.sayBeat(false)
+		if pause(ctx, beatEvery) != nil {
+			return
+		}
+	}
+}
+
+// sayBeat tells the coordinator about the worker.
+func (w *Worker) sayBeat(bye bool) {
+	const shown = 64
+	w.mu.Lock()
+	b := beat{ID: w.Number, Name: w.Name, Done: w.done, Unsent: len(w.unsent), Drained: w.drained, Bye: bye}
+	for id, p := range w.playing {
+		b.Playing = append(b.Playing, playing{id, p.instance, time.Since(p.since)})
+	}
+	w.mu.Unlock()
+	slices.SortFunc(b.Playing, func(x, y playing) int { return int(min(max(y.Age-x.Age, -1), 1)) })
+	b.Playing = b.Playing[:min(len(b.Playing), shown)]
+	b.Classes = slices.Sorted(maps.Keys(w.Slots))
+	for _, n := range w.Slots {
+		b.Slots += n
+	}
+	if data, err := task.Marshal(&b); err == nil {
+		_ = w.Conn.Publish(w.names.beat(), data) // the next one comes in a second
+	}
+}
+
+// hear takes a notice of the coordinator.
+func (w *Worker) hear(m *nats.Msg) {
+	var n notice
+	if !decode(m.Data, &n) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = time.Now()
+	for _, text := range n.Committed {
+		text, unstored := strings.CutSuffix(text, repeated)
+		id, hash, _ := strings.Cut(text, " ")
+		if u := w.unsent[id]; u != nil && u.hash == hash {
+			if unstored {
+				u.texts = nil
+			}
+			close(u.committed)
+			delete(w.unsent, id)
+		}
+	}
+	if n.Drain && !w.drained {
+		w.drained = true
+		w.stop()
+	}
+	if n.Refused != "" {
+		if u := w.unsent[n.Episode]; u != nil {
+			go w.Notice(fmt.Sprintf("the coordinator refuses the record of episode %s: %s", n.Episode, n.Refused))
+			close(u.committed) // nobody wants it
+			delete(w.unsent, n.Episode)
+		}
+	}
+	if n.Epoch == "" {
+		return
+	}
+	if n.Finished != "" && !closed(w.finished) {
+		close(w.finished)
+		w.stop()
+	}
+	if n.Epoch != w.epoch {
+		w.epoch = n.Epoch
+		for _, u := range w.unsent {
+			u.sent = time.Time{} // at once, to the new coordinator
+		}
+	}
+	if n.Paused != w.paused {
+		w.paused = n.Paused
+		close(w.changed)
+		w.changed = make(chan struct{})
+	}
+}
+
+// unpaused waits while the run is paused.
+func (w *Worker) unpaused(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		paused, changed := w.paused, w.changed
+		w.mu.Unlock()
+		if !paused {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// fetchWait is how long a worker waits for an order before it asks again.
+const fetchWait = 20 * time.Second
+
+// slot plays one episode after another. No order is taken after taking ends; ctx interrupts episodes.
+func (w *Worker) slot(taking, ctx, life context.Context, class string, background *sync.WaitGroup) {
+	for failures := 0; taking.Err() == nil; {
+		if w.unpaused(taking) != nil {
+			return
+		}
+		select {
+		case w.room <- struct{}{}:
+		case <-taking.Done():
+			return
+		}
+		m, err := w.next(taking, class)
+		if m == nil {
+			<-w.room
+			if err != nil && taking.Err() == nil {
+				failures = min(failures+1, 8)
+				_ = pause(taking, time.Duration(failures)*250*time.Millisecond)
+			}
+			continue
+		}
+		failures = 0
+		w.one(ctx, life, m, background)
+	}
+}
+
+// next takes one order from the queue; nil if there is none now.
+func (w *Worker) next(ctx context.Context, class string) (jetstream.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchWait)
+	defer cancel()
+	consumer, err := w.js.Consumer(ctx, w.names.workStream(), class)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := consumer.Fetch(1, jetstream.FetchContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	for m := range batch.Messages() {
+		return m, nil
+	}
+	return nil, batch.Error()
+}
+
+// one plays the episode of an order and delivers its record.
+func (w *Worker) one(ctx, life context.Context, m jetstream.Msg, background *sync.WaitGroup) {
+	var wire orderJSON
+	if !decode(m.Data(), &wire) {
+		_ = m.TermWithReason("not an order") // nobody waits for it
+		<-w.room
+		return
+	}
+	o := &episode.Order{Header: wire.Header, Model: wire.Model, Budget: wire.Budget}
+	id := o.Header.ID
+	var err error
+	if wire.Failed != "" {
+		o.Failed, err = transcript.Decode([]byte(wire.Failed))
+	}
+	holding, release := context.WithCancel(life)
+	background.Go(func() { hold(holding, m) })
+	w.mu.Lock()
+	w.playing[id] = under{o.Header.Instance, time.Now()}
+	w.mu.Unlock()
+	var record *episode.Record
+	if err == nil {
+		record, err = w.perform(ctx, o)
+	}
+	w.mu.Lock()
+	delete(w.playing, id)
+	known := w.texts
+	w.mu.Unlock()
+	if err == nil && record.Transcript.End().End == transcript.EndInterrupted {
+		err = errors.New("the worker was stopped")
+	}
+	var data []byte
+	var texts []string
+	if err == nil {
+		data, texts, err = w.encoder.Encode(record, func(digest string) bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return known[digest]
+		})
+	}
+	if err != nil {
+		release()
+		<-w.room
+		w.giveBack(life, id, err)
+		_ = m.TermWithReason(err.Error()) // the coordinator gives it out again
+		return
+	}
+	packed := pack(data)
+	if err := w.spool.keep(id, packed); err != nil {
+		w.mu.Lock()
+		first := !w.warned
+		w.warned = true
+		w.mu.Unlock()
+		if first {
+			w.Notice(fmt.Sprintf("finished episodes cannot be kept on disk until they are acknowledged: %v", err))
+		}
+	}
+	background.Go(func() {
+		defer func() { <-w.room }()
+		w.deliver(life, id, packed, texts, m)
+		release()
+	})
+}
+
+// perform plays an episode. A panic is Seatrial's own failure.
+func (w *Worker) perform(ctx context.Context, o *episode.Order) (record *episode.Record, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			record = episode.Unplayed(&o.Header, fmt.Sprintf("panic: %v\n%s", broken, debug.Stack()))
+		}
+	}()
+	return w.Run.Perform(ctx, o)
+}
+
+// hold keeps an order from being given to another worker.
+func hold(ctx context.Context, m jetstream.Msg) {
+	for pause(ctx, progress) == nil {
+		_ = m.InProgress() // or the order is given out again, which does no harm
+	}
+}
+
+// giveBack returns an order that the worker cannot carry out.
+func (w *Worker) giveBack(ctx context.Context, id string, why error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, _ = request(ctx, w.Conn, w.names.ask(), &ask{
+		Kind: askReturn, Worker: w.Number, ID: id, Reason: why.Error(),
+	}) // its time runs out otherwise
+}
+
+// deliver sends a record until it is committed, and then forgets it.
+func (w *Worker) deliver(ctx context.Context, id string, packed []byte, texts []string, m jetstream.Msg) {
+	u := &unsent{data: packed, hash: hashOf(packed), texts: texts, committed: make(chan struct{})}
+	w.mu.Lock()
+	if other := w.unsent[id]; other != nil { // the same order came twice
+		w.mu.Unlock()
+		select {
+		case <-other.committed:
+		case <-ctx.Done():
+			return
+		}
+		w.mu.Lock()
+	}
+	w.unsent[id] = u
+	w.mu.Unlock()
+	for {
+		if w.due(u) {
+			if w.send(ctx, id, u) == nil {
+				w.mu.Lock()
+				u.sent, u.tries = time.Now(), u.tries+1
+				w.mu.Unlock()
+			}
+		}
+		wait, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
+		select {
+		case <-u.committed:
+			cancel()
+			w.committed(id, u, m)
+			return
+		case <-wait.Done():
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// due reports whether a record is to be sent now. It is sent again only to a coordinator that lives.
+func (w *Worker) due(u *unsent) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if u.sent.IsZero() {
+		return true
+	}
+	return time.Since(w.heard) < 2*beatEvery && time.Since(u.sent) > resendWait<<min(u.tries, 4)
+}
+
+// committed forgets a record that the run has.
+func (w *Worker) committed(id string, u *unsent, m jetstream.Msg) {
+	w.mu.Lock()
+	w.done++
+	if len(w.texts)+len(u.texts) > maxTexts {
+		w.texts = map[string]bool{}
+	}
+	for _, digest := range u.texts {
+		w.texts[digest] = true
+	}
+	w.mu.Unlock()
+	if err := w.spool.remove(id); err != nil {
+		w.Notice(fmt.Sprintf("a committed episode cannot be removed from %s: %v", w.Spool, err))
+	}
+	if m != nil {
+		_ = m.Ack() // or it comes again, and its record is known
+	}
+}
+
+// send puts a record into the stream, in parts if it is long.
+func (w *Worker) send(ctx context.Context, id string, u *unsent) error {
+	size := int(w.Conn.MaxPayload()) - 4096
+	if size <= 0 {
+		return nats.ErrConnectionClosed
+	}
+	n := max(1, (len(u.data)+size-1)/size)
+	for k := range n {
+		m := nats.NewMsg(w.names.done())
+		m.Header.Set(headerEpisode, id)
+		m.Header.Set(headerWorker, w.Number)
+		m.Header.Set(headerHash, u.hash)
+		m.Header.Set(headerPart, fmt.Sprintf("%d/%d", k+1, n))
+		m.Data = u.data[k*size : min(len(u.data), (k+1)*size)]
+		bounded, cancel := context.WithTimeout(ctx, replyWait)
+		_, err := w.js.PublishMsg(bounded, m)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// request asks the coordinator, and asks again while nobody answers.
+func request(ctx context.Context, conn *nats.Conn, subject string, a *ask) (*nats.Msg, error) {
+	for {
+		data, err := task.Marshal(a)
+		if err != nil {
+			return nil, err
+		}
+		bounded, cancel := context.WithTimeout(ctx, replyWait)
+		m, err := conn.RequestWithContext(bounded, subject, data)
+		cancel()
+		if err == nil {
+			return m, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		a.Repeated = true
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
