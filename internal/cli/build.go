@@ -106,7 +106,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the build")
 	f.StringVar(&o.Verdicts, "verdicts", "",
-		"file of reviewers' verdicts (JSON Lines) on changed static tasks; dropped ones are refused")
+		"file of reviewers' verdicts (JSON Lines) on changed requests and toolkits; dropped ones are refused")
 	f.StringVar(&sign, "sign", "", "private key that signs the suite (seatrial keygen)")
 	w.Flags(f)
 	settings.ResourceFlags(f, &o.ExampleTimeout, &o.MaxTime, &o.MaxMemory)

@@ -88,7 +88,7 @@ type Options struct {
 	ReaderName string
 	Prompts    *prompt.Set        // that writer and reader are sent; nil for the default
 	Vectors    *embedding.Vectors // compares texts by meaning; nil compares them by their words
-	// file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
+	// file of reviewers' verdicts on changed requests and chosen toolkits, "" for none
 	Verdicts string
 	Workers  int
 	WorkDir  string
@@ -239,9 +239,6 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 func checkProven(opts Options, static bool) error {
 	if static {
 		return nil
-	}
-	if opts.Verdicts != "" {
-		return diag.Usagef("verdicts are on tasks whose tools cannot be run: others are proven")
 	}
 	if slices.Contains(opts.Conditions, condition.NameRestate) {
 		return diag.Usagef("the condition %s needs right calls that a corpus lists", condition.NameRestate).

@@ -148,7 +148,7 @@ func (b *builder) embed(ctx context.Context, keep bool, texts ...string) error {
 }
 
 // readVerdicts reads what reviewers say of the instances that were made. A verdict on another instance is an error with
-// its place.
+// its place, once the instances are known.
 func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
 	if b.opts.Verdicts == "" {
 		return nil
@@ -164,14 +164,14 @@ func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
 			WithHint(`a line is {"instance": "…", "verdict": "keep or drop", "reviewer": "…", "reason": "…", "note": "…"}`)
 	}
 	for i, v := range verdicts {
-		if known[v.Instance] {
+		if known == nil || known[v.Instance] {
 			continue
 		}
 		e := diag.Usagef("no instance that a verdict can be about is called %q", v.Instance).At(b.opts.Verdicts, lines[i], 0)
 		if near := diag.Nearest(v.Instance, slices.Sorted(maps.Keys(known))); near != "" {
 			return e.WithHint("did you mean %q?", near)
 		}
-		return e.WithHint("verdicts are about instances under surface, paraphrase, drop-detail, replace-tool, " +
+		return e.WithHint("verdicts are about instances under a condition of the request alone, replace-tool, " +
 			"related-tools and unrelated-tools")
 	}
 	s.Verdicts = verdicts

@@ -4,6 +4,7 @@
 package instances
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -45,8 +46,8 @@ type Input struct {
 	// Embed computes the vectors of texts one after the other, before they are compared in parallel; keep records
 	// them in the suite. Nil if all vectors exist.
 	Embed func(ctx context.Context, keep bool, texts ...string) error
-	// Verdicts sets the suite's verdicts; known are the instances that verdicts may name. Nil keeps those of the
-	// suite.
+	// Verdicts sets the suite's verdicts; known are the instances that verdicts may name, nil as long as that is not
+	// known. Verdicts itself may be nil: then those of the suite count.
 	Verdicts func(known map[string]bool) error
 	Workers  int
 	Progress Progress
@@ -71,10 +72,15 @@ type Database struct {
 // rejections, twins, made tools and transcripts to the suite. It returns the counts by specification. A [DeriveError]
 // says that the suite is inconsistent; other errors are Seatrial's own failure, or a statement's time limit.
 func Make(ctx context.Context, in *Input) (map[string]suite.InstanceCounts, error) {
-	m := &maker{Input: in, clean: in.Suite.Clean(), tasks: in.Suite.Index()}
+	m := &maker{Input: in, clean: in.Suite.Clean(), tasks: in.Suite.Index(), judged: map[string]bool{}}
 	for _, t := range in.Suite.Tasks {
 		if m.clean[t.ID] == nil {
 			return nil, &DeriveError{fmt.Errorf("task %s has no clean instance", t.ID)}
+		}
+	}
+	if m.Verdicts != nil && !m.isStatic() {
+		if err := m.Verdicts(nil); err != nil {
+			return nil, err
 		}
 	}
 	counts := map[string]suite.InstanceCounts{}
@@ -106,6 +112,9 @@ type maker struct {
 	*Input
 	clean map[string]*suite.Instance // by task
 	tasks map[string]*task.Task      // by id
+	// judged are the instances that reviewers' verdicts may name, those that they drop included. Static suites have
+	// their own.
+	judged map[string]bool
 }
 
 // families lists the functions that make instances, in order: later families read what earlier ones added.
@@ -114,10 +123,72 @@ func (m *maker) families() []func(context.Context) (*Yield, error) {
 	if m.isStatic() {
 		rest = slices.Insert(rest, 0, m.placed(unworded(m.Conditions)), m.static, m.faulted)
 	} else {
-		rest = slices.Insert(rest, 0, m.placed(unworded(m.Conditions)), m.requests, m.placed(worded(m.Conditions)),
-			m.toolkits, m.faulted)
+		rest = slices.Insert(rest, 0, m.placed(unworded(m.Conditions)), m.reviewed(m.requests, false),
+			m.placed(worded(m.Conditions)), m.reviewed(m.toolkits, true), m.faulted)
 	}
 	return rest
+}
+
+// reviewed is a family without the instances that a reviewer drops, always both of a pair. Of those that read the
+// verdicts, last is the one after which it is known what they may name.
+func (m *maker) reviewed(family func(context.Context) (*Yield, error), last bool) func(context.Context) (*Yield, error) {
+	return func(ctx context.Context) (*Yield, error) {
+		y, err := family(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, in := range y.Instances {
+			m.judged[in.ID] = true
+		}
+		for _, r := range y.Rejected {
+			m.judged[r.ID] = true
+		}
+		if last && m.Verdicts != nil {
+			if err := m.Verdicts(m.judged); err != nil {
+				return nil, err
+			}
+		}
+		y.review(m.Suite.Verdicts, m.tasks)
+		return y, nil
+	}
+}
+
+// review drops what a reviewer drops. The first verdict that drops a pair counts.
+func (y *Yield) review(verdicts []*suite.Verdict, tasks map[string]*task.Task) {
+	dropped := map[string]bool{} // pairs, by the id of the one that was asked for
+	for _, v := range verdicts {
+		at := slices.IndexFunc(y.Instances, func(in *suite.Instance) bool { return in.ID == v.Instance })
+		if v.Verdict != suite.VerdictDrop || at < 0 || dropped[pairID(y.Instances[at])] {
+			continue
+		}
+		in := y.Instances[at]
+		dropped[pairID(in)] = true
+		why := cmp.Or(v.Note, suite.VerdictReasons()[v.Reason])
+		y.refuse(tasks[in.Task], in.Specification().As(""), ReasonReviewer+v.Reason,
+			strings.TrimSuffix(v.Reviewer+": "+why, ": "))
+	}
+	if len(dropped) == 0 {
+		return
+	}
+	instances, certified := y.Instances, y.Certified
+	y.Instances, y.Certified = nil, []*Certified{}
+	used := map[string]bool{}
+	for i, in := range instances {
+		if dropped[pairID(in)] {
+			delete(y.Fallback, in.ID)
+			continue
+		}
+		y.keep(in, certified[i])
+		if f := certified[i].Certificate.Fault; f != nil {
+			used[f.Twin] = true
+		}
+	}
+	y.Twins = slices.DeleteFunc(y.Twins, func(t *suite.Twin) bool { return !used[t.ID] })
+}
+
+// pairID names the pair that an instance belongs to.
+func pairID(in *suite.Instance) string {
+	return suite.InstanceID{Task: in.Task, Specification: in.Specification().As("")}.String()
 }
 
 // isStatic reports whether the tools of the suite cannot be run. No suite mixes both kinds.

@@ -378,10 +378,10 @@ func (v *verifier) measure() (measure twin.Measure, known bool) {
 	return measure, true
 }
 
-// checkVerdicts checks that the verdicts are about instances that are made.
+// checkVerdicts checks that the verdicts are about instances that are made, once these are known.
 func (v *verifier) checkVerdicts(known map[string]bool) error {
 	for _, verdict := range v.suite.Verdicts {
-		if !known[verdict.Instance] {
+		if known != nil && !known[verdict.Instance] {
 			v.report(wholeSuite, "the verdict of %s is on %s, which is not made", verdict.Reviewer, verdict.Instance)
 		}
 	}
