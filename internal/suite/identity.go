@@ -105,6 +105,11 @@ func (in *Instance) Specification() Specification {
 	return ParseSpecification(strings.TrimPrefix(in.ID, in.Task+"/"))
 }
 
+// PairID names the pair that an instance belongs to: the id of the one that was asked for.
+func (in *Instance) PairID() string {
+	return InstanceID{Task: in.Task, Specification: in.Specification().As("")}.String()
+}
+
 // IsClean reports whether an instance is its task under no condition.
 func (in *Instance) IsClean() bool { return in.Role == condition.RoleClean && len(in.Conditions) == 0 }
 

@@ -208,3 +208,14 @@ func said(t *task.Task) string {
 	b.WriteString(t.Evidence)
 	return b.String()
 }
+
+// Lacks maps the ids of the instances whose request lacks a value to their certificates.
+func (s *Suite) Lacks() map[string]*Certificate {
+	list := map[string]*Certificate{}
+	for _, c := range s.Certificates {
+		if c.Request != nil {
+			list[c.Instance] = c
+		}
+	}
+	return list
+}

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,4 +88,25 @@ func reasonNames() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Why is the reason of a reviewer who drops an instance, for the list of what was rejected.
+func (v *Verdict) Why() string {
+	return strings.TrimSuffix(v.Reviewer+": "+cmp.Or(v.Note, VerdictReasons()[v.Reason]), ": ")
+}
+
+// DroppedPairs returns the pairs among instances of which a reviewer drops one or both, by [Instance.PairID], with the
+// first verdict that does.
+func DroppedPairs(verdicts []*Verdict, instances []*Instance) map[string]*Verdict {
+	pairs := make(map[string]string, len(instances))
+	for _, in := range instances {
+		pairs[in.ID] = in.PairID()
+	}
+	dropped := map[string]*Verdict{}
+	for _, v := range verdicts {
+		if pair := pairs[v.Instance]; pair != "" && v.Verdict == VerdictDrop && dropped[pair] == nil {
+			dropped[pair] = v
+		}
+	}
+	return dropped
 }

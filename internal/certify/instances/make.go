@@ -4,7 +4,6 @@
 package instances
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -110,11 +109,9 @@ func (e *DeriveError) Unwrap() error { return e.Err }
 // maker makes the instances of one suite.
 type maker struct {
 	*Input
-	clean map[string]*suite.Instance // by task
-	tasks map[string]*task.Task      // by id
-	// judged are the instances that reviewers' verdicts may name, those that they drop included. Static suites have
-	// their own.
-	judged map[string]bool
+	clean  map[string]*suite.Instance // by task
+	tasks  map[string]*task.Task      // by id
+	judged map[string]bool            // instances that verdicts may name, dropped and refused ones included
 }
 
 // families lists the functions that make instances, in order: later families read what earlier ones added.
@@ -129,20 +126,15 @@ func (m *maker) families() []func(context.Context) (*Yield, error) {
 	return rest
 }
 
-// reviewed is a family without the instances that a reviewer drops, always both of a pair. Of those that read the
-// verdicts, last is the one after which it is known what they may name.
+// reviewed is a family without the pairs that a reviewer drops. last marks the one after which it is known what
+// verdicts may name.
 func (m *maker) reviewed(family func(context.Context) (*Yield, error), last bool) func(context.Context) (*Yield, error) {
 	return func(ctx context.Context) (*Yield, error) {
 		y, err := family(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, in := range y.Instances {
-			m.judged[in.ID] = true
-		}
-		for _, r := range y.Rejected {
-			m.judged[r.ID] = true
-		}
+		y.name(m.judged)
 		if last && m.Verdicts != nil {
 			if err := m.Verdicts(m.judged); err != nil {
 				return nil, err
@@ -153,29 +145,32 @@ func (m *maker) reviewed(family func(context.Context) (*Yield, error), last bool
 	}
 }
 
-// review drops what a reviewer drops. The first verdict that drops a pair counts.
-func (y *Yield) review(verdicts []*suite.Verdict, tasks map[string]*task.Task) {
-	dropped := map[string]bool{} // pairs, by the id of the one that was asked for
-	for _, v := range verdicts {
-		at := slices.IndexFunc(y.Instances, func(in *suite.Instance) bool { return in.ID == v.Instance })
-		if v.Verdict != suite.VerdictDrop || at < 0 || dropped[pairID(y.Instances[at])] {
-			continue
-		}
-		in := y.Instances[at]
-		dropped[pairID(in)] = true
-		why := cmp.Or(v.Note, suite.VerdictReasons()[v.Reason])
-		y.refuse(tasks[in.Task], in.Specification().As(""), ReasonReviewer+v.Reason,
-			strings.TrimSuffix(v.Reviewer+": "+why, ": "))
+// name adds the ids of all instances, made or refused, to a set.
+func (y *Yield) name(ids map[string]bool) {
+	for _, in := range y.Instances {
+		ids[in.ID] = true
 	}
+	for _, r := range y.Rejected {
+		ids[r.ID] = true
+	}
+}
+
+// review drops what a reviewer drops.
+func (y *Yield) review(verdicts []*suite.Verdict, tasks map[string]*task.Task) {
+	dropped := suite.DroppedPairs(verdicts, y.Instances)
 	if len(dropped) == 0 {
 		return
 	}
 	instances, certified := y.Instances, y.Certified
 	y.Instances, y.Certified = nil, []*Certified{}
-	used := map[string]bool{}
+	used, said := map[string]bool{}, map[*suite.Verdict]bool{}
 	for i, in := range instances {
-		if dropped[pairID(in)] {
+		if v := dropped[in.PairID()]; v != nil {
 			delete(y.Fallback, in.ID)
+			if !said[v] {
+				y.refuse(tasks[in.Task], in.Specification().As(""), ReasonReviewer+v.Reason, v.Why())
+			}
+			said[v] = true
 			continue
 		}
 		y.keep(in, certified[i])
@@ -184,11 +179,6 @@ func (y *Yield) review(verdicts []*suite.Verdict, tasks map[string]*task.Task) {
 		}
 	}
 	y.Twins = slices.DeleteFunc(y.Twins, func(t *suite.Twin) bool { return !used[t.ID] })
-}
-
-// pairID names the pair that an instance belongs to.
-func pairID(in *suite.Instance) string {
-	return suite.InstanceID{Task: in.Task, Specification: in.Specification().As("")}.String()
 }
 
 // isStatic reports whether the tools of the suite cannot be run. No suite mixes both kinds.

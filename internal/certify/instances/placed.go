@@ -27,7 +27,7 @@ func (m *maker) placed(combinations [][]condition.Condition) func(context.Contex
 			return nil, err
 		}
 		stage := m.stage()
-		lacking := m.lacking()
+		lacking := m.Suite.Lacks()
 		return m.prove(ctx, derived, false,
 			func(ctx context.Context, in *suite.Instance, refused map[string]bool) (*Certified, error) {
 				if in.Role == condition.RoleClean {
@@ -36,17 +36,6 @@ func (m *maker) placed(combinations [][]condition.Condition) func(context.Contex
 				return certifyLacking(ctx, stage, in, lacking, refused)
 			})
 	}
-}
-
-// lacking maps the ids of the instances that lack a value to their certificates.
-func (m *maker) lacking() map[string]*suite.Certificate {
-	list := map[string]*suite.Certificate{}
-	for _, c := range m.Suite.Certificates {
-		if c.Request != nil {
-			list[c.Instance] = c
-		}
-	}
-	return list
 }
 
 // certifyLacking certifies an instance that lacks a value within a toolkit. That nobody can know the value was proven
@@ -66,11 +55,7 @@ func certifyLacking(
 		return nil, fmt.Errorf("there is no certificate of %s", of)
 	}
 	cert := &suite.Certificate{Instance: in.ID, Plans: []suite.PlanProof{}, Request: known.Request}
-	for _, check := range known.Checks {
-		if check != CheckClarified {
-			cert.Checks = append(cert.Checks, check)
-		}
-	}
+	cert.Checks = slices.DeleteFunc(slices.Clone(known.Checks), func(c string) bool { return c == CheckClarified })
 	if in.Role == condition.RoleFault {
 		if message, err := clarified(ctx, stage, in, cert); err != nil || message != "" {
 			return &Certified{Reason: ReasonNotClarified, Message: message}, err
@@ -183,15 +168,12 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Yield, er
 func placedPair(
 	base *suite.Instance, t *task.Task, known known, combination []condition.Condition,
 ) ([]*suite.Instance, *suite.Rejection, error) {
-	if !combination[0].Lacks() {
-		in, refusal, err := instance(base, t, known, combination, "")
-		if in == nil {
-			return nil, refusal, err
-		}
-		return []*suite.Instance{in}, nil, nil
+	variants := []string{""}
+	if combination[0].Lacks() {
+		variants = []string{suite.UnderComplete, ""}
 	}
 	var pair []*suite.Instance
-	for _, variant := range []string{suite.UnderComplete, ""} {
+	for _, variant := range variants {
 		in, refusal, err := instance(base, t, known, combination, variant)
 		if in == nil {
 			return nil, refusal, err

@@ -65,16 +65,15 @@ func (m *maker) static(ctx context.Context) (*Yield, error) {
 	if err != nil {
 		return nil, err
 	}
-	var judged map[string]bool
 	if len(s.asked) > 0 {
 		m.Progress.Begin(2 * len(s.asked) * len(m.Suite.Tasks))
 		if m.Suite.Made, err = s.choose(ctx); err != nil {
 			return nil, err
 		}
-		judged = s.judged()
+		s.nameJudged()
 	}
 	if m.Verdicts != nil {
-		if err := m.Verdicts(judged); err != nil {
+		if err := m.Verdicts(m.judged); err != nil {
 			return nil, err
 		}
 	}
@@ -141,20 +140,17 @@ func newStaticMaker(ctx context.Context, m *maker) (*staticMaker, error) {
 // ReasonReviewer prefixes the reason for which a reviewer dropped an instance; one of [suite.VerdictReasons] follows.
 const ReasonReviewer = "reviewer_"
 
-// judged lists the instances that verdicts may be about: all chosen ones, including refused ones.
-func (m *staticMaker) judged() map[string]bool {
-	known := map[string]bool{}
+// nameJudged lists the instances that verdicts may be about: all chosen ones, including refused ones.
+func (m *staticMaker) nameJudged() {
 	for _, drafts := range m.drafts {
 		for _, d := range drafts {
-			for _, in := range d.instances {
-				known[in.ID] = true
-			}
+			y := &Yield{Instances: d.instances}
 			if d.refused != nil {
-				known[d.refused.ID] = true
+				y.Rejected = []*suite.Rejection{d.refused}
 			}
+			y.name(m.judged)
 		}
 	}
-	return known
 }
 
 // ReasonDoubtful means that a substitute may serve the request, and that no reviewer says that it does not.
@@ -163,13 +159,9 @@ const ReasonDoubtful = "doubtful_substitute"
 // judge drops what a reviewer drops, and always both of a pair. The first verdict that drops counts. What is doubtful
 // is dropped unless a reviewer keeps it.
 func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
-	for _, v := range m.Suite.Verdicts {
-		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances,
-			func(in *suite.Instance) bool { return in.ID == v.Instance }) {
-			why := cmp.Or(v.Note, suite.VerdictReasons()[v.Reason])
-			d.refuse(t, ReasonReviewer+v.Reason, strings.TrimSuffix(v.Reviewer+": "+why, ": "))
-			return
-		}
+	for _, v := range suite.DroppedPairs(m.Suite.Verdicts, d.instances) { // one: a draft is a pair
+		d.refuse(t, ReasonReviewer+v.Reason, v.Why())
+		return
 	}
 	if d.doubtful && m.asPaper() {
 		return // published, and marked by CheckDoubt

@@ -84,8 +84,8 @@ const (
 	maxTextDigests = 1 << 16
 )
 
-// toolTexts encodes the tools that agents are shown. Most episodes show tools that earlier ones showed: it remembers the
-// encoded ones by their parts. It is safe for concurrent use.
+// toolTexts encodes the tools that agents are shown. Most episodes show tools that earlier ones showed: it remembers
+// the encoded ones by their parts. It is safe for concurrent use.
 type toolTexts struct {
 	mu    sync.Mutex
 	known *lru.Cache[ShownTool, toolText]

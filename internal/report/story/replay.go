@@ -32,9 +32,9 @@ type Replayed struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Replay plays the actions of episodes again in the suite that they were recorded on, several at a time. Results are in
-// the order of ids, each of which may be the beginning of one. done, if it is not nil, is called after each episode with
-// the number played so far, by one goroutine at a time.
+// Replay plays the actions of episodes again in the suite that they were recorded on, several at a time. Results are
+// in the order of ids, each of which may be the beginning of one. done, if it is not nil, is called after each episode
+// with the number played so far, by one goroutine at a time.
 func Replay(
 	ctx context.Context, s *suite.Suite, from Source, ids []string, workers int, done func(played int),
 ) ([]Replayed, error) {
