@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -13,18 +14,49 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// agreeOptions are the flags of agree.
+type agreeOptions struct {
+	resolved          string
+	run, suite, sheet string
+	draw              int
+	seed              uint64
+}
+
 func (h *Host) agreeCommand() *cobra.Command {
-	var resolved string
+	o := &agreeOptions{}
 	cmd := &cobra.Command{
 		Use:   "agree VERDICTS...",
 		Short: "Say how often reviewers agree, and resolve their verdicts",
 		Long: "Reads files of reviewers' verdicts (JSON Lines, as build --verdicts does), prints their agreement and " +
 			"Fleiss' kappa over\nthe instances that all of them judged, and writes what most of them say. Where as " +
-			"many keep as drop, nothing is resolved.",
-		Args: h.Some("VERDICTS"),
-		RunE: func(_ *cobra.Command, files []string) error { return h.agree(files, resolved) },
+			"many keep as drop, nothing is resolved.\n\nWith --explanations RUN the verdicts are on explanations of " +
+			"the protocol explain: what most reviewers say is compared with\nwhat each judge model of the run says " +
+			"(Cohen's kappa). --sheet writes the explanations for reviewers to judge.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.sheet != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			return h.Some("VERDICTS")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, files []string) error {
+			switch {
+			case o.run == "" && o.sheet != "":
+				return diag.Usagef("--sheet needs --explanations RUN")
+			case o.run != "" && o.resolved != "":
+				return diag.Usagef("--resolved is for verdicts on instances, and not for --explanations")
+			case o.run != "":
+				return h.agreeOnExplanations(cmd.Context(), o, files)
+			}
+			return h.agree(files, o.resolved)
+		},
 	}
-	cmd.Flags().StringVar(&resolved, "resolved", "", "file for the resolved verdicts; it must not exist")
+	f := cmd.Flags()
+	f.StringVar(&o.resolved, "resolved", "", "file for the resolved verdicts; it must not exist")
+	f.StringVar(&o.run, "explanations", "", "run whose explanations the verdicts are on")
+	f.StringVar(&o.sheet, "sheet", "", "file for explanations of the run, for reviewers; it must not exist")
+	f.IntVar(&o.draw, "draw", 100, "how many explanations to write, as many of each condition")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the draw")
+	settings.SuiteFlag(f, &o.suite)
 	return cmd
 }
 
@@ -103,14 +135,19 @@ func writeVerdicts(name string, verdicts []*suite.Verdict) error {
 		}
 		b.Write(append(line, '\n'))
 	}
+	return writeNew(name, b.Bytes())
+}
+
+// writeNew writes a file that must not exist, whole or not at all.
+func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return diag.Usagef("the resolved verdicts cannot be written: %v", err).WithHint("give another --resolved")
+		return diag.Usagef("the verdicts cannot be written: %v", err).WithHint("give another name")
 	}
-	_, err = f.Write(b.Bytes())
+	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(name) // half of the verdicts would look like all
-		return diag.Usagef("the resolved verdicts cannot be written: %v", err).WithHint("free some space")
+		return diag.Usagef("the verdicts cannot be written: %v", err).WithHint("free some space")
 	}
 	return nil
 }

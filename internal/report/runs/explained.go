@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/judge/grade"
@@ -28,12 +29,16 @@ func Explanation(g *grade.Grade, t *transcript.Transcript) (string, bool) {
 	if !g.Valid || !g.Success || g.Judged != grade.JudgedNo || g.Protocol != protocol.Explain {
 		return "", false
 	}
-	for i := range t.Events {
-		if e := &t.Events[i]; e.Kind == transcript.EventJudge {
-			return e.Text, true
-		}
+	if !slices.ContainsFunc(t.Events, func(e transcript.Event) bool { return e.Kind == transcript.EventJudge }) {
+		return "", false
 	}
-	return "", false
+	return ExplanationIn(t), true
+}
+
+// ExplanationIn returns the explanation of a transcript whose row has [report.Row.Explained].
+func ExplanationIn(t *transcript.Transcript) string {
+	at := slices.IndexFunc(t.Events, func(e transcript.Event) bool { return e.Kind == transcript.EventJudge })
+	return t.Events[at].Text
 }
 
 // opinionsOf returns judges' verdicts on explanations, by episode and judge. It leaves out unreadable ones.

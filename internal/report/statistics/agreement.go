@@ -25,6 +25,35 @@ func Fleiss(yes []int, raters int) (kappa, agreement *float64) {
 	return &v, &observed
 }
 
+// Cohen returns Cohen's kappa and the agreement of two raters, each with a rate of yes of their own (Cohen 1960, "A
+// coefficient of agreement for nominal scales"). Kappa is nil where both always say the same one thing, and both are
+// nil without ratings.
+func Cohen(ratings [][2]bool) (kappa, agreement *float64) {
+	if len(ratings) == 0 {
+		return nil, nil
+	}
+	n := float64(len(ratings))
+	var same, first, second float64
+	for _, r := range ratings {
+		if r[0] == r[1] {
+			same++
+		}
+		if r[0] {
+			first++
+		}
+		if r[1] {
+			second++
+		}
+	}
+	observed := same / n
+	chance := (first*second + (n-first)*(n-second)) / (n * n)
+	if chance == 1 {
+		return nil, &observed
+	}
+	v := (observed - chance) / (1 - chance)
+	return &v, &observed
+}
+
 // Trials counts the valid trials of an instance, and those that succeeded.
 type Trials struct{ Valid, Right int }
 

@@ -367,3 +367,42 @@ func TestFleissAgreesWithCountingPairs(t *testing.T) {
 		t.Error("there is a kappa of nothing")
 	}
 }
+
+// TestCohenAgreesWithPairing compares with the definition by counting: chance is how often the first rater's verdict on
+// one subject is the second's on another or the same.
+func TestCohenAgreesWithPairing(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 60))
+	compared := 0
+	for range 2000 {
+		ratings := make([][2]bool, 1+r.IntN(12))
+		first, second := r.Float64(), r.Float64()
+		for i := range ratings {
+			ratings[i] = [2]bool{r.Float64() < first, r.Float64() < second}
+		}
+		same, chance := 0.0, 0.0
+		for i := range ratings {
+			same += float64(One(ratings[i][0] == ratings[i][1]))
+			for j := range ratings {
+				chance += float64(One(ratings[i][0] == ratings[j][1]))
+			}
+		}
+		n := float64(len(ratings))
+		same, chance = same/n, chance/n/n
+		kappa, agreement := Cohen(ratings)
+		if math.Abs(*agreement-same) > 1e-9 || (kappa == nil) != (chance == 1) {
+			t.Fatalf("%v: agreement %v, want %v; kappa %v with chance %v", ratings, *agreement, same, kappa, chance)
+		}
+		if kappa == nil {
+			continue
+		}
+		if compared++; math.Abs(*kappa-(same-chance)/(1-chance)) > 1e-9 {
+			t.Fatalf("%v: kappa %v, want %v", ratings, *kappa, (same-chance)/(1-chance))
+		}
+	}
+	if compared < 1500 {
+		t.Errorf("only %d were compared", compared)
+	}
+	if kappa, agreement := Cohen(nil); kappa != nil || agreement != nil {
+		t.Errorf("without ratings: %v, %v", kappa, agreement)
+	}
+}

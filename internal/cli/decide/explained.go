@@ -1,0 +1,273 @@
+package decide
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// reviewed is an explanation on a sheet. Reviewers fill in the verdict and their name.
+type reviewed struct {
+	Episode     string         `json:"episode"`
+	Messages    []task.Message `json:"messages,omitempty"`
+	Tools       []describedAs  `json:"tools,omitempty"`
+	Explanation string         `json:"explanation,omitempty"`
+	Verdict     string         `json:"verdict"` // verdictRight, verdictWrong, or "" as long as there is none
+	Reviewer    string         `json:"reviewer"`
+}
+
+// describedAs is a tool as models are shown it.
+type describedAs struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Parameters  *task.Schema `json:"parameters,omitempty"`
+}
+
+const (
+	verdictRight = "right"
+	verdictWrong = "wrong"
+)
+
+// explained is an explanation of a run with what judge models say of it.
+type explained struct {
+	reviewed
+	condition string
+	opinions  map[string]bool // by judge
+}
+
+// explanationsOf lists the explanations of right noes in a run, in the order of its episodes.
+func explanationsOf(ctx context.Context, run *runs.Run) ([]*explained, error) {
+	var list []*explained
+	err := run.EachRow(ctx, nil, func(row report.Row, e *episode.Stored) error {
+		if row.Explained == nil {
+			return nil
+		}
+		in := run.Instance(row.Grade.Instance)
+		shown, err := run.Stage.Shown(in)
+		if err != nil {
+			return err
+		}
+		x := &explained{condition: strings.Join(in.Specification().Names(), "+"), opinions: row.Explained.Opinions}
+		x.Episode, x.Messages = row.Grade.Episode, shown.Messages
+		x.Explanation = runs.ExplanationIn(e.Transcript)
+		for _, t := range run.Suite.Toolkit(in, shown) {
+			x.Tools = append(x.Tools, describedAs{t.Name, t.Description, t.Parameters})
+		}
+		list = append(list, x)
+		return nil
+	})
+	return list, err
+}
+
+// drawn draws explanations, as many of each condition as there are, and returns them in their order.
+func drawn(list []*explained, n int, seed uint64) []*explained {
+	byCondition := map[string][]*explained{}
+	for _, x := range list {
+		byCondition[x.condition] = append(byCondition[x.condition], x)
+	}
+	for name, of := range byCondition {
+		task.Draw(seed, "explanations", name).Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	}
+	taken := map[*explained]bool{}
+	for at := 0; len(taken) < min(n, len(list)); at++ {
+		for _, name := range slices.Sorted(maps.Keys(byCondition)) {
+			if of := byCondition[name]; at < len(of) && len(taken) < n {
+				taken[of[at]] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(x *explained) bool { return !taken[x] })
+}
+
+// writeSheet writes explanations for reviewers.
+func (h *Host) writeSheet(list []*explained, name string, n int, seed uint64) error {
+	var text bytes.Buffer
+	list = drawn(list, n, seed)
+	for _, x := range list {
+		line, err := task.Marshal(x.reviewed)
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	if err := writeNew(name, text.Bytes()); err != nil {
+		return err
+	}
+	h.Printf("%s: %d explanations; write %s or %s as the verdict of each, and your name as the reviewer\n", name,
+		len(list), verdictRight, verdictWrong)
+	return nil
+}
+
+// readReviewed reads what reviewers say of explanations: by reviewer and episode, whether each is right.
+func readReviewed(files []string, known map[string]*explained) (map[string]map[string]bool, error) {
+	said, places := map[string]map[string]bool{}, map[string]string{}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, diag.Usagef("the verdicts cannot be read: %v", err)
+		}
+		number := 0
+		for line := range bytes.Lines(data) {
+			number++
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			var v reviewed
+			err := task.DecodeStrict(line, &v)
+			key := v.Reviewer + "\n" + v.Episode
+			var wrong *diag.Error
+			switch {
+			case err != nil:
+				wrong = diag.Usagef("%v", err)
+			case known[v.Episode] == nil:
+				wrong = diag.Usagef("the run has no explanation of an episode %q", v.Episode).
+					WithHint("take the episodes from what --sheet writes")
+			case v.Verdict == "":
+				continue
+			case v.Verdict != verdictRight && v.Verdict != verdictWrong:
+				wrong = diag.Usagef("the verdict is %q, and has to be %s or %s", v.Verdict, verdictRight, verdictWrong)
+			case strings.TrimSpace(v.Reviewer) == "":
+				wrong = diag.Usagef("it names no reviewer")
+			case places[key] != "":
+				wrong = diag.Usagef("%s gave a verdict on %s at %s already", v.Reviewer, v.Episode, places[key])
+			}
+			if wrong != nil {
+				return nil, wrong.At(name, number, 0)
+			}
+			places[key] = fmt.Sprintf("%s:%d", name, number)
+			if said[v.Reviewer] == nil {
+				said[v.Reviewer] = map[string]bool{}
+			}
+			said[v.Reviewer][v.Episode] = v.Verdict == verdictRight
+		}
+	}
+	if len(said) == 0 {
+		return nil, diag.Usagef("the files have no verdicts").
+			WithHint("write %s or %s in each line", verdictRight, verdictWrong)
+	}
+	return said, nil
+}
+
+// withJudge is how often a judge model says what most reviewers say.
+type withJudge struct {
+	Judge     string   `json:"judge"`
+	Condition string   `json:"condition"` // "" for all
+	Compared  int      `json:"compared"`
+	Agreement *float64 `json:"agreement"`
+	Kappa     *float64 `json:"kappa"`
+}
+
+// explainedAgreement is what `agree --explanations --json` prints.
+type explainedAgreement struct {
+	Reviewers []string    `json:"reviewers"`
+	Judged    int         `json:"judged_by_all"`
+	Agreement *float64    `json:"agreement"`
+	Kappa     *float64    `json:"kappa"`
+	Open      []string    `json:"open"` // episodes of which as many reviewers say right as wrong
+	Judges    []withJudge `json:"judges"`
+}
+
+// compareReviewed compares reviewers with each other and with judges.
+func compareReviewed(list []*explained, said map[string]map[string]bool) *explainedAgreement {
+	a := &explainedAgreement{Reviewers: slices.Sorted(maps.Keys(said)), Open: []string{}, Judges: []withJudge{}}
+	type place struct{ judge, condition string }
+	both := map[place][][2]bool{}
+	var right []int
+	for _, x := range list {
+		yes, of := 0, 0
+		for _, verdicts := range said {
+			if v, judged := verdicts[x.Episode]; judged {
+				of++
+				if v {
+					yes++
+				}
+			}
+		}
+		if of == len(said) {
+			right = append(right, yes)
+		}
+		if of > 0 && 2*yes == of {
+			a.Open = append(a.Open, x.Episode)
+		}
+		if 2*yes == of {
+			continue
+		}
+		for judge, opinion := range x.opinions {
+			for _, condition := range []string{"", x.condition} {
+				at := place{judge, condition}
+				both[at] = append(both[at], [2]bool{2*yes > of, opinion})
+			}
+		}
+	}
+	a.Judged = len(right)
+	a.Kappa, a.Agreement = statistics.Fleiss(right, len(said))
+	places := slices.SortedFunc(maps.Keys(both), func(x, y place) int {
+		return strings.Compare(x.judge+"\n"+x.condition, y.judge+"\n"+y.condition)
+	})
+	for _, at := range places {
+		kappa, agreed := statistics.Cohen(both[at])
+		a.Judges = append(a.Judges, withJudge{at.judge, at.condition, len(both[at]), agreed, kappa})
+	}
+	return a
+}
+
+// agreeOnExplanations compares what people and judge models say of the explanations of a run.
+func (h *Host) agreeOnExplanations(ctx context.Context, o *agreeOptions, files []string) (err error) {
+	run, _, err := h.Open(ctx, o.run, o.suite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, run.Close()) }()
+	list, err := explanationsOf(ctx, run)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return diag.Usagef("the run has no explanation of an incomplete request").At(o.run, 0, 0).
+			WithHint("run with --protocol explain")
+	}
+	if o.sheet != "" {
+		return h.writeSheet(list, o.sheet, o.draw, o.seed)
+	}
+	known := map[string]*explained{}
+	for _, x := range list {
+		known[x.Episode] = x
+	}
+	said, err := readReviewed(files, known)
+	if err != nil {
+		return err
+	}
+	a := compareReviewed(list, said)
+	if len(a.Judges) == 0 && len(a.Reviewers) < 2 {
+		return diag.Usagef("no judge model says anything of what %s judged", a.Reviewers[0]).At(o.run, 0, 0).
+			WithHint("seatrial grade %s --judge PROVIDER/NAME", o.run)
+	}
+	if h.JSON() {
+		return h.PrintJSON(a)
+	}
+	if len(a.Reviewers) > 1 {
+		h.Printf("%d reviewers, %d explanations judged by all: agreement %s, Fleiss' kappa %s; %d open\n", len(a.Reviewers),
+			a.Judged, figure(a.Agreement), figure(a.Kappa), len(a.Open))
+	}
+	for _, j := range a.Judges {
+		name := "  " + j.Condition
+		if j.Condition == "" {
+			name = j.Judge
+		}
+		h.Printf("%s: %d explanations judged by both: agreement %s, Cohen's kappa %s\n", name, j.Compared,
+			figure(j.Agreement), figure(j.Kappa))
+	}
+	return nil
+}
