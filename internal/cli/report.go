@@ -47,6 +47,7 @@ func (a *app) openRows(ctx context.Context, path, dir string) (*runs.Run, []repo
 	if err != nil {
 		return nil, nil, errors.Join(err, run.Close())
 	}
+	participants.StaySmall(len(rows))
 	a.warnUnfinished(run, rows)
 	return run, rows, nil
 }
