@@ -4,7 +4,13 @@ package storm_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -12,8 +18,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/seatrial/seatrial/internal/cli"
 )
 
 // process is a command that runs until it ends or is killed.
@@ -196,4 +208,336 @@ func TestKilledMachinesLoseNothing(t *testing.T) {
 	}
 	t.Logf("%d kills of workers and %d of the coordinator; %d runs were completed by %d workers", kills[0]+kills[1],
 		kills[2], completed, f.started)
+}
+
+// cutter is a network between workers and their coordinator that can be cut.
+type cutter struct {
+	net.Listener
+	to string
+
+	mu    sync.Mutex
+	deaf  bool // what the coordinator says is lost
+	pairs map[net.Conn]net.Conn
+}
+
+func newCutter(t *testing.T, to string) *cutter {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cutter{Listener: listener, to: strings.TrimPrefix(to, "nats://"), pairs: map[net.Conn]net.Conn{}}
+	t.Cleanup(func() { _ = c.Close() }) // nothing was written
+	go func() {
+		for {
+			down, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go c.serve(down)
+		}
+	}()
+	return c
+}
+
+func (c *cutter) serve(down net.Conn) {
+	up, err := net.Dial("tcp", c.to)
+	if err != nil {
+		_ = down.Close() // the coordinator is away
+		return
+	}
+	c.mu.Lock()
+	c.pairs[down] = up
+	c.mu.Unlock()
+	go func() {
+		_, _ = io.Copy(up, down) // until it is cut
+		_ = up.Close()
+	}()
+	buffer := make([]byte, 4096)
+	for {
+		n, err := up.Read(buffer)
+		c.mu.Lock()
+		deaf := c.deaf
+		c.mu.Unlock()
+		if n > 0 && !deaf {
+			_, err = down.Write(buffer[:n])
+		}
+		if err != nil {
+			_ = down.Close() // both ends
+			_ = up.Close()
+			return
+		}
+	}
+}
+
+// mute loses what the coordinator says from now on: it commits, and its acknowledgements do not arrive.
+func (c *cutter) mute() { c.mu.Lock(); defer c.mu.Unlock(); c.deaf = true }
+
+// cut ends all connections; new ones are whole.
+func (c *cutter) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf = false
+	for down, up := range c.pairs {
+		_ = down.Close() // both ends
+		_ = up.Close()
+		delete(c.pairs, down)
+	}
+}
+
+// status is what the coordinator says of the run; false if it does not answer.
+func (f *fleet) status() (s struct {
+	Done, Repeated, Returned, Refused int
+	Lost                              int `json:"lost_workers"`
+	Workers                           []struct{ Name string }
+	Conflicts                         []struct{ Episode, Worker string }
+}, ok bool) {
+	o := inside(f.t, "status", f.run(), "--json")
+	return s, o.code == 0 && json.Unmarshal([]byte(o.out), &s) == nil
+}
+
+// until waits for a state of the run, and fails if the run ends before.
+func (f *fleet) until(what string, reached func() bool) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); !reached(); {
+		for i, w := range f.workers {
+			if done, err := w.over(); done {
+				f.t.Fatalf("worker %d ended (%v) before %s\n%s", i, err, what, w.said.String())
+			}
+		}
+		if time.Now().After(deadline) {
+			f.main.kill()
+			f.t.Fatalf("%s did not happen within %s\n%s", what, patience, f.main.said.String())
+		}
+		if done, err := f.main.over(); done {
+			f.t.Fatalf("the run ended (%v) before %s\n%s", err, what, f.main.said.String())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestCutNetworksLoseNothing loses the coordinator's acknowledgements and cuts the network of two workers of one name,
+// again and again. Records come twice, and count once.
+func TestCutNetworksLoseNothing(t *testing.T) {
+	f := newFleet(t, 15*rounds(1, 4), "gold", "random")
+	c := newCutter(t, f.address)
+	f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+	through := "nats://" + c.Addr().String()
+	f.work(0, through, "--name", "twin")
+	f.work(1, through, "--name", "twin")
+	for n := rounds(2, 100); n > 0; n-- {
+		before, _ := f.status()
+		f.until("a cut", func() bool { now, ok := f.status(); return ok && now.Done > before.Done+10 })
+		c.mute()
+		f.until("the orders are committed", func() bool {
+			was, _ := f.status()
+			time.Sleep(100 * time.Millisecond)
+			now, ok := f.status()
+			return ok && was.Done == now.Done
+		})
+		c.cut()
+		if done, _ := f.main.over(); done {
+			break
+		}
+	}
+	repeated := 0
+	f.until("a record is repeated", func() bool { s, _ := f.status(); repeated = s.Repeated; return repeated > 0 })
+	if err := f.main.wait(t); err != nil {
+		t.Fatalf("%v\n%s", err, f.main.said.String())
+	}
+	if !strings.Contains(f.main.said.String(), "two workers are called twin") {
+		t.Errorf("two workers of one name are not mentioned: %s", f.main.said.String())
+	}
+	f.same("after cuts")
+	t.Logf("%d records came twice", repeated)
+}
+
+// broker is a server of the user's own.
+type broker struct {
+	t      *testing.T
+	folder string
+	port   int
+	server *server.Server
+}
+
+func (b *broker) start() {
+	b.t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: b.port, JetStream: true, StoreDir: b.folder,
+		NoSigs: true, NoLog: true, Authorization: strings.Repeat("secret", 4)})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	go s.Start()
+	if !s.ReadyForConnections(patience) {
+		b.t.Fatal("the server does not start")
+	}
+	b.server, b.port = s, s.Addr().(*net.TCPAddr).Port
+}
+
+func (b *broker) stop() { b.server.Shutdown(); b.server.WaitForShutdown() }
+
+// TestLostQueuesLoseNothing stops the server of a run, deletes its files and starts it again, while orders and records
+// are in its queue.
+func TestLostQueuesLoseNothing(t *testing.T) {
+	f := newFleet(t, 15*rounds(1, 4), "gold", "random")
+	b := &broker{t: t, folder: filepath.Join(f.dir, "broker"), port: server.RANDOM_PORT}
+	b.start()
+	address := fmt.Sprintf("nats://127.0.0.1:%d", b.port)
+	f.coordinate("--nats", address, "--token-file", f.token, "--own-workers", "1")
+	f.work(0, address)
+	for n := rounds(2, 30); n > 0; n-- {
+		before, _ := f.status()
+		f.until("the server is stopped", func() bool { now, ok := f.status(); return ok && now.Done > before.Done+10 })
+		b.stop()
+		if err := os.RemoveAll(b.folder); err != nil {
+			t.Fatal(err)
+		}
+		b.start()
+	}
+	if err := f.main.wait(t); err != nil {
+		t.Fatalf("%v\n%s", err, f.main.said.String())
+	}
+	if !strings.Contains(f.main.said.String(), "the queue was lost") {
+		t.Errorf("the loss is not mentioned: %s", f.main.said.String())
+	}
+	b.stop()
+	f.same("after losses of the queue")
+}
+
+// TestOtherBytesAreFound sends records that are none, and one that contradicts what is committed. The run is as it
+// should be, and its coordinator says who sent what.
+func TestOtherBytesAreFound(t *testing.T) {
+	f := newFleet(t, 20, "gold", "random")
+	f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "1")
+	var conn *nats.Conn
+	f.until("it listens", func() bool {
+		var err error
+		conn, err = nats.Connect(f.address, nats.Token(strings.Repeat("secret", 4)))
+		return err == nil
+	})
+	defer conn.Close()
+	seen := make(chan *nats.Msg, 1024)
+	if _, err := conn.ChanSubscribe("seatrial.*.done", seen); err != nil {
+		t.Fatal(err)
+	}
+	var forged []byte
+	for m := range seen {
+		raw, err := s2.Decode(nil, m.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var record map[string]json.RawMessage
+		var text string
+		if err := errors.Join(json.Unmarshal(raw, &record), json.Unmarshal(record["transcript"], &text)); err != nil {
+			t.Fatal(err)
+		}
+		other := strings.Replace(text, `"rows":1,`, `"rows":2,`, 1)
+		if other == text {
+			continue
+		}
+		sum := sha256.Sum256([]byte(other))
+		digest, _ := json.Marshal(hex.EncodeToString(sum[:16])) // strings have a form
+		record["transcript"], _ = json.Marshal(other)
+		record["digest"] = digest
+		raw, _ = json.Marshal(record)
+		forged = s2.Encode(nil, raw)
+		whole := sha256.Sum256(forged)
+		for _, data := range [][]byte{[]byte("nonsense"), forged[:len(forged)/2], forged} {
+			lie := nats.NewMsg(m.Subject)
+			lie.Header = nats.Header{"Seatrial-Episode": m.Header["Seatrial-Episode"], "Seatrial-Worker": {"mallory"},
+				"Seatrial-Hash": {hex.EncodeToString(whole[:16])}, "Seatrial-Part": {"1/1"}}
+			lie.Data = data
+			if err := conn.PublishMsg(lie); err != nil {
+				t.Fatal(err)
+			}
+		}
+		break
+	}
+	f.until("both are found", func() bool {
+		s, ok := f.status()
+		return ok && s.Refused >= 2 && len(s.Conflicts) == 1 && s.Conflicts[0].Worker == "mallory"
+	})
+	if err := f.main.wait(t); err == nil || f.main.cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("the coordinator ends with %v, want exit code 1\n%s", err, f.main.said.String())
+	}
+	if !strings.Contains(f.main.said.String(), "worker mallory sent another transcript") {
+		t.Errorf("nothing is said of it: %s", f.main.said.String())
+	}
+	kept, _ := filepath.Glob(f.run() + ".fleet/conflicts/*.json")
+	if len(kept) != 1 {
+		t.Errorf("%q is kept of the other record, want one file", kept)
+	}
+	if err := os.RemoveAll(f.run() + ".fleet"); err != nil {
+		t.Fatal(err)
+	}
+	f.same("in spite of lies")
+}
+
+// TestFullDisksOfMachines takes the disk from the coordinator and from a worker whose clock is two hours off. The
+// coordinator ends, and is resumed; the worker keeps its records in memory, and says so.
+func TestFullDisksOfMachines(t *testing.T) {
+	f := newFleet(t, 10, "gold", "random")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(f.dir, "seatrial")); err != nil {
+		t.Fatal(err)
+	}
+	unsent := filepath.Join(f.dir, "cache-9", "unsent")
+	if err := os.MkdirAll(filepath.Dir(unsent), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	full := false
+	if err := os.Mkdir(unsent, 0o700); err == nil {
+		full = exec.Command("mount", "-t", "tmpfs", "-o", "size=16k,nr_inodes=64", "none", unsent).Run() == nil
+		if full {
+			defer func() { _ = exec.Command("umount", unsent).Run() }() // the folder is temporary
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var said bytes.Buffer
+	worked := make(chan int, 1)
+	go func() {
+		p := cli.System()
+		p.In, p.Out, p.Err, p.Environ = strings.NewReader(""), io.Discard, &said, nil
+		p.Getenv = func(string) string { return "" }
+		p.Now = func() time.Time { return time.Now().Add(-2 * time.Hour) }
+		worked <- cli.DoContext(ctx, []string{"worker", f.address, "--token-file", f.token, "--cache",
+			filepath.Dir(unsent), "--workers", "2"}, p)
+	}()
+	failed := 0
+	for _, blocks := range []string{"300", "900", ""} {
+		var p *process
+		if blocks == "" {
+			p = f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+		} else {
+			args := append([]string{"run"}, append(f.args, "--out", f.run())...)
+			if _, begun := exported(t, f.run()); begun {
+				args = []string{"resume", f.run()}
+			}
+			cmd := self(t, f.dir)
+			cmd.Path, cmd.Args = "/bin/sh", append(append([]string{"sh", "-c", `ulimit -f "$0" && exec ./seatrial "$@"`,
+				blocks}, args...), "--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+			p = launch(t, cmd)
+		}
+		if err := p.wait(t); err != nil {
+			failed++
+		}
+		if panics.MatchString(p.said.String()) {
+			t.Errorf("%s blocks: %s", blocks, p.said.String())
+		}
+	}
+	if code := <-worked; code != 0 {
+		t.Errorf("the worker ends with %d: %s", code, said.String())
+	}
+	stop()
+	if failed < 1 {
+		t.Error("no coordinator met a full disk")
+	}
+	if full && !strings.Contains(said.String(), "cannot be kept on disk") {
+		t.Errorf("the worker says nothing of its full disk: %s", said.String())
+	}
+	f.same("after full disks")
+	t.Logf("%d coordinators met a full disk; the worker's disk was full: %v", failed, full)
 }

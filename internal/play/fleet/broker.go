@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strconv"
@@ -137,8 +138,9 @@ func Connect(ctx context.Context, name string, a *Access, in *Broker, notice fun
 func isPassing(err error) bool {
 	var network *net.OpError
 	var lookup *net.DNSError
-	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &lookup) ||
-		errors.As(err, &network) && (network.Op == "dial" || network.Op == "read")
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, io.EOF) ||
+		errors.Is(err, nats.ErrConnectionClosed) || errors.As(err, &lookup) ||
+		errors.As(err, &network) && (network.Op == "dial" || network.Op == "read" || network.Op == "write")
 }
 
 // pause waits, or returns ctx's cause.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/seatrial/seatrial/internal/play/episode"
 )
 
 // pieceSize is the size of a piece of a file in a message: servers allow 1 MB unless they are set otherwise.
@@ -71,11 +72,16 @@ const inUse = time.Hour
 // all of them.
 func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (string, error) {
 	dir := filepath.Join(c.Folder, Digest(w.Files))
-	if verify(dir, w.Files) == nil {
-		return dir, touch(dir)
-	}
 	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
 		return "", err
+	}
+	release, err := hold(ctx, dir) // workers of one machine share the cache
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if verify(dir, w.Files) == nil {
+		return dir, touch(dir)
 	}
 	var need int64
 	for _, f := range w.Files {
@@ -106,10 +112,24 @@ func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (string,
 	if err := os.RemoveAll(dir); err != nil { // it was not whole
 		return "", err
 	}
-	if err := os.Rename(work, dir); err != nil && verify(dir, w.Files) != nil { // another worker may have been faster
+	if err := os.Rename(work, dir); err != nil {
 		return "", err
 	}
 	return dir, touch(dir)
+}
+
+// hold waits for the exclusive right to a folder.
+func hold(ctx context.Context, dir string) (release func(), err error) {
+	for {
+		release, err := episode.Hold(ctx, dir)
+		var taken *episode.LockedError
+		if !errors.As(err, &taken) {
+			return release, err
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func touch(dir string) error { now := time.Now(); return os.Chtimes(dir, now, now) }

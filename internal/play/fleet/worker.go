@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ type Worker struct {
 	done     int
 	paused   bool
 	drained  bool
+	failures int   // of Seatrial itself, in a row
+	broken   error // why this machine plays no more
 	epoch    string
 	heard    time.Time // from the coordinator
 	warned   bool      // that the spool is full
@@ -159,7 +162,9 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	background.Wait()
 	w.sayBeat(true)
 	_ = w.Conn.FlushTimeout(time.Second) // the coordinator notices anyway
-	return finished, context.Cause(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return finished, cmp.Or(context.Cause(ctx), w.broken)
 }
 
 // leaveWait is how long a worker that is interrupted waits for what it has sent to be committed.
@@ -351,7 +356,7 @@ func (w *Worker) one(ctx, life context.Context, m jetstream.Msg, background *syn
 		o.Failed, err = transcript.Decode([]byte(wire.Failed))
 	}
 	holding, release := context.WithCancel(life)
-	background.Go(func() { hold(holding, m) })
+	background.Go(func() { keepOrder(holding, m) })
 	w.mu.Lock()
 	w.playing[id] = under{o.Header.Instance, time.Now()}
 	w.mu.Unlock()
@@ -363,6 +368,7 @@ func (w *Worker) one(ctx, life context.Context, m jetstream.Msg, background *syn
 	delete(w.playing, id)
 	known := w.texts
 	w.mu.Unlock()
+	w.check(record)
 	if err == nil && record.Transcript.End().End == transcript.EndInterrupted {
 		err = errors.New("the worker was stopped")
 	}
@@ -399,6 +405,24 @@ func (w *Worker) one(ctx, life context.Context, m jetstream.Msg, background *syn
 	})
 }
 
+// maxBroken is after how many failures of Seatrial itself in a row a worker stops: its machine is broken, and would
+// spoil one episode after another.
+const maxBroken = 10
+
+// check stops the worker if its machine is broken.
+func (w *Worker) check(record *episode.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if record == nil || record.Transcript.End().End != transcript.EndInternal {
+		w.failures = 0
+		return
+	}
+	if w.failures++; w.failures == maxBroken {
+		w.broken = fmt.Errorf("%d episodes in a row failed here: %s", maxBroken, record.Transcript.End().Message)
+		w.stop()
+	}
+}
+
 // perform plays an episode. A panic is Seatrial's own failure.
 func (w *Worker) perform(ctx context.Context, o *episode.Order) (record *episode.Record, err error) {
 	defer func() {
@@ -409,8 +433,8 @@ func (w *Worker) perform(ctx context.Context, o *episode.Order) (record *episode
 	return w.Run.Perform(ctx, o)
 }
 
-// hold keeps an order from being given to another worker.
-func hold(ctx context.Context, m jetstream.Msg) {
+// keepOrder keeps an order from being given to another worker.
+func keepOrder(ctx context.Context, m jetstream.Msg) {
 	for pause(ctx, progress) == nil {
 		_ = m.InProgress() // or the order is given out again, which does no harm
 	}
