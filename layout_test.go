@@ -101,6 +101,7 @@ var layout = []string{
 	"report/figures",
 	"report/runs",
 	"report/story",
+	"report/export",
 	"report/brief",
 	"report/index",
 	"report/page",
@@ -123,6 +124,7 @@ var layout = []string{
 	"cli/browse",
 	"cli/reproduce",
 	"cli/merge",
+	"cli/convert",
 	"cli/machines",
 	"cli",
 }

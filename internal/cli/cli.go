@@ -260,7 +260,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.machines(host).Commands()...)
 	root.AddCommand((&draw.Host{Host: host}).Commands()...)
 	root.AddCommand((&browse.Host{Host: host}).Command(), a.reproducer(host).Command(),
-		(&merge.Host{Host: host, Meter: a.mergeMeter}).Command(), (&prompts.Host{Host: host}).Command())
+		(&merge.Host{Host: host, Meter: a.counter("merge")}).Command(), (&prompts.Host{Host: host}).Command())
 	return root
 }
 

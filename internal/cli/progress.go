@@ -109,10 +109,12 @@ func (m *meter) clear() {
 	}
 }
 
-// mergeMeter shows how many episodes of merged runs are copied.
-func (a *app) mergeMeter() (show func(done, total int), clear func()) {
-	m := a.meter()
-	return func(done, total int) { m.show("merge", done, total, "") }, m.clear
+// counter returns what shows how many episodes of an activity are done, and what removes that.
+func (a *app) counter(activity string) func() (show func(done, total int), clear func()) {
+	return func() (show func(done, total int), clear func()) {
+		m := a.meter()
+		return func(done, total int) { m.show(activity, done, total, "") }, m.clear
+	}
 }
 
 // askToContinue asks at a terminal whether to continue a run whose episodes fail in the same way. Without a terminal

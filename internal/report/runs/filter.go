@@ -29,32 +29,16 @@ func (f *Filter) Empty() bool {
 // Select returns the rows that a filter selects, in their order, or the worst first. A name that occurs in no row is
 // the user's mistake.
 func Select(rows []report.Row, f Filter) ([]*report.Row, error) {
-	known := map[string]bool{}
+	known := Names{}
 	for i := range rows {
-		for _, name := range ConditionsOf(&rows[i]) {
-			known[name] = true
-		}
+		known.Add(&rows[i])
 	}
-	agents, tasks := map[string]bool{}, map[string]bool{}
-	for i := range rows {
-		g := &rows[i].Grade
-		agents[g.Agent] = true
-		tasks[g.Task], tasks[g.Instance] = true, true
-	}
-	for _, check := range []struct {
-		kind  string
-		given []string
-		known map[string]bool
-	}{{"agent", f.Agents, agents}, {"fault", f.Faults, known}, {"task", f.Tasks, tasks}} {
-		for _, name := range check.given {
-			if !check.known[name] {
-				return nil, diag.Unknown(check.kind, name, slices.Sorted(maps.Keys(check.known)))
-			}
-		}
+	if err := known.Check(f); err != nil {
+		return nil, err
 	}
 	var list []*report.Row
 	for i := range rows {
-		if f.selects(&rows[i]) {
+		if f.Selects(&rows[i]) {
 			list = append(list, &rows[i])
 		}
 	}
@@ -67,7 +51,43 @@ func Select(rows []report.Row, f Filter) ([]*report.Row, error) {
 	return list, nil
 }
 
-func (f *Filter) selects(r *report.Row) bool {
+// Names are the names that filters may give, as far as rows have them.
+type Names struct{ agents, conditions, tasks map[string]bool }
+
+// Add takes the names of a row.
+func (n *Names) Add(r *report.Row) {
+	if n.agents == nil {
+		n.agents, n.conditions, n.tasks = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	}
+	g := &r.Grade
+	n.agents[g.Agent], n.tasks[g.Task] = true, true
+	if n.tasks[g.Instance] {
+		return // and so are the conditions of the instance
+	}
+	n.tasks[g.Instance] = true
+	for _, name := range ConditionsOf(r) {
+		n.conditions[name] = true
+	}
+}
+
+// Check refuses a filter with a name that no row has.
+func (n *Names) Check(f Filter) error {
+	for _, check := range []struct {
+		kind  string
+		given []string
+		known map[string]bool
+	}{{"agent", f.Agents, n.agents}, {"fault", f.Faults, n.conditions}, {"task", f.Tasks, n.tasks}} {
+		for _, name := range check.given {
+			if !check.known[name] {
+				return diag.Unknown(check.kind, name, slices.Sorted(maps.Keys(check.known)))
+			}
+		}
+	}
+	return nil
+}
+
+// Selects reports whether a filter selects a row, whatever its limit and order.
+func (f *Filter) Selects(r *report.Row) bool {
 	g := &r.Grade
 	switch {
 	case (f.Failed || f.Worst) && (!g.Valid || g.Success):

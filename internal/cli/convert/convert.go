@@ -1,0 +1,187 @@
+// Package convert is the command's part that writes runs and suites in the formats of other programs. It reads settings
+// and moves files; the packages in report and corpus know the formats. It must never play an episode.
+package convert
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/corpus/toolsets"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/play/evaluation"
+	"github.com/seatrial/seatrial/internal/report/export"
+	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Host is what the command shares with all others.
+type Host struct {
+	*decide.Host
+	// Meter returns what shows how many episodes are done, and what removes that from the terminal.
+	Meter func() (show func(done, total int), clear func())
+}
+
+// Run writes the episodes of a run in a format of another program.
+func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options) (err error) {
+	if o.Out == "" {
+		return diag.Usagef("no place for the export is given").WithHint("--out PATH")
+	}
+	run, err := runs.Open(ctx, path, suiteDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, run.Close()) }()
+	total, _, err := run.Store.State(ctx)
+	if err != nil {
+		return err
+	}
+	show, clear := h.Meter()
+	o.Progress = func(read int) { show(read, total) }
+	summary, err := export.Run(ctx, run, o)
+	clear()
+	if err != nil {
+		return err
+	}
+	if h.JSON() {
+		return h.PrintJSON(summary)
+	}
+	h.Printf("%s: %s\n", table.Counted(summary.Written, "record"), o.Out)
+	for _, reason := range slices.Sorted(maps.Keys(summary.LeftOut)) {
+		h.Printf("%d left out: %s\n", summary.LeftOut[reason], reason)
+	}
+	for _, id := range slices.Sorted(maps.Keys(summary.Shortened)) {
+		h.Printf("episode %s: %s longer than %d bytes replaced by a note\n", id,
+			table.Counted(summary.Shortened[id], "text"), export.MaxText)
+	}
+	return nil
+}
+
+// Suite writes the questions of a suite, as they read under a condition.
+func (h *Host) Suite(ctx context.Context, dir, out, under string) error {
+	if out == "" {
+		return diag.Usagef("a suite is exported into a folder").WithHint("seatrial export %s --out DIR", dir)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		return diag.Usagef("%s exists", out).WithHint("give another --out")
+	}
+	s, err := runs.LoadSuite(dir)
+	if err != nil {
+		return err
+	}
+	stage, tasks := episode.NewStage(s, nil, environment.Limits{}), s.Index()
+	var questions []toolsets.Shown
+	known := []string{condition.RoleClean}
+	for _, in := range s.Instances {
+		t := tasks[in.Task]
+		if t == nil || t.Proof != task.ProofStatic {
+			continue
+		}
+		name := cmp.Or(condition.Specification(in.Conditions), condition.RoleClean)
+		if !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+		if name != under {
+			continue
+		}
+		shown, err := stage.Shown(in)
+		if err != nil {
+			return err
+		}
+		if shown.Gold.Expected != nil && shown.Gold.Expected.Shown != nil {
+			return diag.Usagef("under %s, tools are renamed",
+				under).WithHint("export the instances of another condition")
+		}
+		questions = append(questions, toolsets.Shown{Task: shown, Tools: s.Toolkit(in, t)})
+	}
+	if questions == nil && slices.ContainsFunc(s.Tasks, func(t *task.Task) bool { return t.Proof != task.ProofStatic }) {
+		return h.evaluation(ctx, s, out, under)
+	}
+	if questions == nil {
+		if !slices.Contains(known, under) {
+			return diag.Unknown("condition", under, known)
+		}
+		return diag.Usagef("%s has no tasks whose tools cannot be run",
+			dir).WithHint("build from bfcl:, api-bank: or toolbench:")
+	}
+	files, err := toolsets.Export(questions, s.Tools[task.StyleStatic])
+	if err != nil {
+		return err
+	}
+	return h.writeFiles(out, files, len(questions))
+}
+
+// evaluation writes the evaluation set of a suite whose tools can be run.
+func (h *Host) evaluation(ctx context.Context, s *suite.Suite, out, under string) error {
+	worlds := proof.NewWorlds(s, 0)
+	defer worlds.Close()
+	stage, files, n := episode.NewStage(s, worlds, environment.Limits{}), map[string][]byte{}, 0
+	for _, style := range slices.Sorted(maps.Keys(s.Tools)) {
+		list, err := evaluation.Samples(ctx, stage, s, style, under)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			continue
+		}
+		n += len(list)
+		if files[style+".json"], err = evaluation.Encode(list); err != nil {
+			return err
+		}
+		tools, err := task.Marshal(s.Tools[style])
+		if err != nil {
+			return err
+		}
+		files[filepath.Join("tools", style+".json")] = append(tools, '\n')
+	}
+	if n == 0 {
+		var known []string
+		for _, in := range s.Instances {
+			if name := cmp.Or(condition.Specification(in.Conditions), condition.RoleClean); !slices.Contains(known, name) {
+				known = append(known, name)
+			}
+		}
+		return diag.Unknown("condition", under, known)
+	}
+	return h.writeFiles(out, files, n)
+}
+
+// writeFiles writes the files of an export into a new folder, in one move.
+func (h *Host) writeFiles(out string, files map[string][]byte, questions int) (err error) {
+	partial := out + ".partial"
+	if err := os.RemoveAll(partial); err != nil { // of an export that was killed
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(partial) // the error of the export counts
+		}
+	}()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(partial, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(partial, out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(h.Out, "%d questions in %d files: %s\n", questions, len(files), out)
+	return err
+}

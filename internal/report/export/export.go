@@ -1,0 +1,231 @@
+// Package export writes the episodes of a run in the formats of other programs: chat data for fine-tuning and
+// trajectories. Episodes are read, graded and written one after the other, and a file appears when it is complete. It
+// must never grade by rules of its own, or leave out a part of an episode without saying so.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// MaxText is the length in bytes from which a result or message is replaced by a note that names its length and digest.
+const MaxText = 16 << 20
+
+// Options says what is exported where.
+type Options struct {
+	Format string
+	Out    string // a file or folder that does not exist yet
+	Filter runs.Filter
+	// Progress is told how many episodes have been read; nil for nobody.
+	Progress func(read int)
+}
+
+// Summary counts what an export did with the episodes that its filter selected.
+type Summary struct {
+	Format  string         `json:"format"`
+	Out     string         `json:"out"`
+	Written int            `json:"written"`            // records of the format
+	LeftOut map[string]int `json:"left_out,omitempty"` // by reason
+	// Shortened counts texts longer than [MaxText] that were replaced by a note, by the id of the episode.
+	Shortened map[string]int `json:"shortened,omitempty"`
+}
+
+// SummaryFormat is the version of a [Summary].
+const SummaryFormat = "seatrial.export/1"
+
+// format is one of the formats.
+type format struct {
+	name   string
+	folder bool
+	open   func(path string, x *exporter) (writer, error)
+}
+
+// writer writes one format. Close completes what was written.
+type writer interface {
+	write(ctx context.Context, e *played) error
+	Close() error
+}
+
+func formats() []format {
+	return []format{
+		{"atif", true, openATIF},
+		{"openai", false, openChat(openAIRecord)},
+		{"trl", false, openChat(trlRecord)},
+		{"trl-pairs", false, openPairs},
+	}
+}
+
+// Names lists the formats.
+func Names() []string {
+	var names []string
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// played is an episode with everything that a format may hold.
+type played struct {
+	*episode.Stored
+	row     *report.Row
+	in      *suite.Instance
+	task    *task.Task
+	account *episode.Account // nil in a lean run
+	view    *task.View       // from the account, or what the suite shows
+}
+
+// exporter is one export in progress.
+type exporter struct {
+	run     *runs.Run
+	o       Options
+	summary *Summary
+	clean   map[string]*suite.Instance // the clean instance of each task
+}
+
+// Run writes the episodes that a filter selects. If it fails, Out does not exist.
+func Run(ctx context.Context, run *runs.Run, o Options) (*Summary, error) {
+	list := formats()
+	at := slices.IndexFunc(list, func(f format) bool { return f.name == o.Format })
+	if at < 0 {
+		return nil, diag.Unknown("format", o.Format, Names())
+	}
+	if o.Filter.Worst {
+		return nil, diag.Usagef("--worst orders episodes, and an export keeps their order").WithHint("--failed")
+	}
+	if _, err := os.Lstat(o.Out); !errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.Usagef("%s exists", o.Out).WithHint("give another --out")
+	}
+	x := &exporter{run: run, o: o, summary: &Summary{Format: SummaryFormat, Out: o.Out, LeftOut: map[string]int{},
+		Shortened: map[string]int{}}, clean: run.Suite.Clean()}
+	partial, err := makePartial(o.Out, list[at].folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.fill(ctx, list[at], partial); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(partial))
+	}
+	if err := os.Rename(partial, o.Out); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(partial))
+	}
+	return x.summary, nil
+}
+
+// makePartial makes an empty file or folder beside the one that it will become.
+func makePartial(out string, folder bool) (string, error) {
+	dir, pattern := filepath.Dir(out), "."+filepath.Base(out)+".partial-*"
+	if folder {
+		path, err := os.MkdirTemp(dir, pattern)
+		if err != nil {
+			return "", diag.Usagef("%s cannot be made: %v", out, err)
+		}
+		return path, os.Chmod(path, 0o755)
+	}
+	file, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return "", diag.Usagef("%s cannot be made: %v", out, err)
+	}
+	return file.Name(), file.Close()
+}
+
+// errEnough ends reading early.
+var errEnough = errors.New("enough episodes")
+
+func (x *exporter) fill(ctx context.Context, f format, path string) error {
+	w, err := f.open(path, x)
+	if err != nil {
+		return err
+	}
+	err = x.each(ctx, func(e *played) error {
+		if err := w.write(ctx, e); err != nil {
+			return fmt.Errorf("episode %s: %w", e.Transcript.Header.ID, err)
+		}
+		return nil
+	})
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	if x.summary.Written == 0 {
+		return diag.Usagef("no episode of %s can be written as %s%s", x.run.Path, f.name, reasons(x.summary.LeftOut)).
+			WithHint("seatrial show %s lists the episodes", x.run.Path)
+	}
+	return nil
+}
+
+// reasons writes why episodes were left out, for the end of a sentence.
+func reasons(leftOut map[string]int) string {
+	var text string
+	for _, reason := range slices.Sorted(maps.Keys(leftOut)) {
+		text += fmt.Sprintf("; %d: %s", leftOut[reason], reason)
+	}
+	return text
+}
+
+// each visits the episodes that the filter selects, in canonical order.
+func (x *exporter) each(ctx context.Context, visit func(*played) error) error {
+	filter, read, chosen := x.o.Filter, 0, 0
+	seen := runs.Names{}
+	err := x.run.EachRow(ctx, nil, func(row report.Row, stored *episode.Stored) error {
+		read++
+		if x.o.Progress != nil {
+			x.o.Progress(read)
+		}
+		seen.Add(&row)
+		if !filter.Selects(&row) {
+			return nil
+		}
+		if filter.Limit > 0 && chosen == filter.Limit {
+			if seen.Check(filter) == nil {
+				return errEnough
+			}
+			return nil
+		}
+		chosen++
+		e, err := x.whole(ctx, row, stored)
+		if err != nil {
+			return err
+		}
+		return visit(e)
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return seen.Check(filter)
+}
+
+// whole joins an episode with what the run and the suite have on it.
+func (x *exporter) whole(ctx context.Context, row report.Row, stored *episode.Stored) (*played, error) {
+	h := stored.Transcript.Header
+	e := &played{Stored: stored, row: &row, in: x.run.Instance(h.Instance)}
+	if e.in == nil {
+		return nil, diag.Usagef("episode %s: the suite has no instance %q", h.ID, h.Instance)
+	}
+	var err error
+	if e.task, err = x.run.Stage.Shown(e.in); err != nil {
+		return nil, err
+	}
+	if e.account, err = x.run.Store.Account(ctx, h.ID); err != nil {
+		return nil, err
+	}
+	if e.account != nil {
+		e.view = e.account.View
+		return e, nil
+	}
+	e.view = &task.View{Messages: e.task.Messages, Evidence: e.task.Evidence, Tools: x.run.Suite.Toolkit(e.in, e.task)}
+	return e, nil
+}
+
+// leaveOut counts an episode that a format does not hold.
+func (x *exporter) leaveOut(reason string) { x.summary.LeftOut[reason]++ }

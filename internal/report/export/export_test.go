@@ -1,0 +1,189 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
+var small = suitetest.Demo(func(o *pipeline.Options) {
+	o.Limit, o.Neighbours, o.FaultLimit = 5, 2, 3
+	o.Faults = []string{"exec.timeout", "out.truncated"}
+})
+
+// playedRun returns a run of two policies, one of which goes on after faults.
+func playedRun(t *testing.T) *runs.Run {
+	t.Helper()
+	s, ctx := small.Load(t), context.Background()
+	store, err := episode.Create(ctx, filepath.Join(t.TempDir(), "run"), episode.Meta{Suite: s.Manifest.Digest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worlds := proof.NewWorlds(s, 2)
+	defer worlds.Close()
+	r := &episode.Run{Stage: episode.NewStage(s, worlds, environment.Limits{}), Store: store, Instances: s.Instances,
+		Trials: 2, Workers: 2, Concurrency: 1, Now: time.Now}
+	for _, name := range []string{"blind", "recover"} {
+		r.Participants = append(r.Participants, episode.Participant{Agent: name,
+			New: func(in *suite.Instance, t *task.Task, trial int) (episode.Agent, error) {
+				return policy.New(name, policy.Input{Task: t, Primary: in.Primary, Seed: uint64(trial)})
+			}})
+	}
+	if _, err := r.Execute(ctx); err != nil {
+		t.Fatal(err)
+	}
+	run := runs.Of(store, s)
+	t.Cleanup(func() { _ = run.Close() })
+	return run
+}
+
+// records reads JSON Lines.
+func records[T any](t *testing.T, path string) []T {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []T
+	for line := range strings.Lines(string(text)) {
+		var v T
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func TestChatsHaveEveryCallOfTheEpisodesThatSucceeded(t *testing.T) {
+	run, out := playedRun(t), filepath.Join(t.TempDir(), "chats")
+	calls := map[string]int{}
+	err := run.EachRow(context.Background(), nil, func(row report.Row, e *episode.Stored) error {
+		if row.Grade.Valid && row.Grade.Success {
+			calls[row.Grade.Episode] = e.Transcript.End().Calls
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := Run(context.Background(), run, Options{Format: "trl", Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type record struct {
+		Messages []message
+		origin
+	}
+	list := records[record](t, out)
+	if len(list) != len(calls) || summary.Written != len(calls) {
+		t.Fatalf("%d records, the summary says %d, and %d episodes succeeded", len(list), summary.Written, len(calls))
+	}
+	for _, r := range list {
+		open, made := map[string]bool{}, 0
+		for _, m := range r.Messages {
+			for _, c := range m.ToolCalls {
+				open[c.ID] = true
+				made++
+			}
+			if m.Role == "tool" {
+				if !open[m.ToolCallID] {
+					t.Fatalf("%s: a result of no call", r.Episode)
+				}
+				delete(open, m.ToolCallID)
+			}
+		}
+		if want, ok := calls[r.Episode]; !ok || made != want || len(open) > 0 {
+			t.Errorf("%s: %d calls, %d without a result; the episode made %d (%v)", r.Episode, made, len(open), want, ok)
+		}
+		if r.Messages[len(r.Messages)-1].Role != "assistant" {
+			t.Errorf("%s does not end with the agent's answer", r.Episode)
+		}
+	}
+}
+
+func TestPairsPreferWhatSucceeded(t *testing.T) {
+	run, out := playedRun(t), filepath.Join(t.TempDir(), "pairs")
+	if _, err := Run(context.Background(), run, Options{Format: "trl-pairs", Out: out}); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, p := range records[pair](t, out) {
+		kinds[p.Kind]++
+		if !p.Good.Success || p.Bad.Success || len(p.Prompt) == 0 {
+			t.Errorf("%s over %s: wrong way round, or no prompt", p.Good.Episode, p.Bad.Episode)
+		}
+		good, bad := run.Instance(p.Good.Instance), run.Instance(p.Bad.Instance)
+		switch p.Kind {
+		case pairFailedRecovered:
+			if good != bad {
+				t.Errorf("%s and %s are of different instances", p.Good.Episode, p.Bad.Episode)
+			}
+		case pairCleanFaulted:
+			if good.Task != bad.Task || len(good.Conditions) > 0 || p.Good.Agent != p.Bad.Agent {
+				t.Errorf("%s is not the clean episode of %s", p.Good.Episode, p.Bad.Episode)
+			}
+		}
+	}
+	if kinds[pairFailedRecovered] == 0 || kinds[pairCleanFaulted] == 0 {
+		t.Errorf("pairs: %v", kinds)
+	}
+}
+
+func TestAFailedExportLeavesNothing(t *testing.T) {
+	run := playedRun(t)
+	for _, name := range Names() {
+		dir := t.TempDir()
+		o := Options{Format: name, Out: filepath.Join(dir, "out")}
+		ctx, cancel := context.WithCancel(context.Background())
+		o.Progress = func(read int) {
+			if read == 5 {
+				cancel()
+			}
+		}
+		if _, err := Run(ctx, run, o); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		o.Progress, o.Filter = nil, runs.Filter{Agents: []string{"blind", "blond"}}
+		if _, err := Run(context.Background(), run, o); err == nil || !strings.Contains(err.Error(), "blond") {
+			t.Errorf("%s: an unknown agent is no error: %v", name, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s left %v, %v", name, left, err)
+		}
+	}
+}
+
+func TestLongResultsAreNamed(t *testing.T) {
+	x := &exporter{summary: &Summary{Shortened: map[string]int{}}}
+	long, _ := json.Marshal(strings.Repeat("x", 100<<20))
+	e := &played{Stored: &episode.Stored{}, view: &task.View{}}
+	e.Transcript = &transcript.Transcript{Header: transcript.Header{ID: "e1"}}
+	e.Transcript.Append(transcript.Event{Kind: transcript.EventTurn, Turn: 1, Decision: &task.Turn{}})
+	e.Transcript.Append(transcript.Event{Kind: transcript.EventCall, Turn: 1, Label: "call_1", Tool: "f",
+		Arguments: json.RawMessage(`{}`), Content: long})
+	turns := x.turns(e)
+	result := turns[0].calls[0].result
+	if len(result) > 200 || !strings.Contains(result, "104857600 bytes") || x.summary.Shortened["e1"] != 1 {
+		t.Errorf("%.300s, %v", result, x.summary.Shortened)
+	}
+}
