@@ -115,7 +115,7 @@ func (h *Host) Suite(ctx context.Context, dir, out, under string) error {
 			return diag.Unknown("condition", under, known)
 		}
 		return diag.Usagef("%s has no tasks whose tools cannot be run",
-			dir).WithHint("build from bfcl:, api-bank: or toolbench:")
+			dir).WithHint("build from bfcl:, api-bank:, toolbench: or when2call:")
 	}
 	files, err := toolsets.Export(questions, s.Tools[task.StyleStatic])
 	if err != nil {

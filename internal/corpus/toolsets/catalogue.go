@@ -1,7 +1,7 @@
 // Package toolsets loads corpora whose tools are specified and cannot be run: the Berkeley Function Calling
-// Leaderboard, API-Bank and ToolBench. Each question comes with its tools and with what is known about the right calls.
-// The dialects of the corpora become JSON Schema, and the documents are kept byte for byte. The package must never know
-// how a question is used, and it judges only whether one can be read.
+// Leaderboard, API-Bank, ToolBench and When2Call. Each question comes with its tools and with what is known about the
+// right calls. The dialects of the corpora become JSON Schema, and the documents are kept byte for byte. The package
+// must never know how a question is used, and it judges only whether one can be read.
 package toolsets
 
 import (
@@ -93,6 +93,7 @@ var kinds = []struct {
 	{"api-bank", "API-Bank (Li et al., EMNLP 2023), Apache-2.0", (*loader).bank},
 	{"toolbench", "ToolBench (Qin et al., ICLR 2024) as filtered by StableToolBench (Guo et al., 2024), Apache-2.0",
 		(*loader).bench},
+	{"when2call", "When2Call (Ross et al., NAACL 2025), CC-BY-4.0", (*loader).whenToCall},
 }
 
 // Kinds lists the names of the kinds.
@@ -110,7 +111,7 @@ func Names(spec string) bool {
 	return slices.Contains(Kinds(), kind)
 }
 
-// Open loads the corpus that spec names: bfcl:DIR, api-bank:DIR or toolbench:DIR. It lists unusable questions in
+// Open loads the corpus that spec names: KIND:DIR with one of [Kinds]. It lists unusable questions in
 // Rejected, and loads the rest. A folder without such a corpus is a [*diag.Error] of exit code [diag.ExitUsage]. The
 // same files make the same catalogue.
 func Open(spec string) (*Catalogue, error) {

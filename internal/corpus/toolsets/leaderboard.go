@@ -29,10 +29,9 @@ func (l *loader) leaderboard() error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(stateful, func(category string) bool {
-			return strings.HasPrefix(versioned.ReplaceAllString(stem(name), ""), category)
-		}) {
-			if err := l.severalTurns(name, data); err != nil {
+		category := versioned.ReplaceAllString(stem(name), "")
+		if slices.ContainsFunc(stateful, func(begins string) bool { return strings.HasPrefix(category, begins) }) {
+			if err := l.severalTurns(name, category, data); err != nil {
 				return err
 			}
 			continue
@@ -44,7 +43,7 @@ func (l *loader) leaderboard() error {
 		if err != nil {
 			return err
 		}
-		l.category(name, versioned.ReplaceAllString(stem(name), ""), data, answers, found)
+		l.category(name, category, data, answers, found)
 	}
 	return nil
 }
@@ -54,12 +53,16 @@ var stateful = []string{"multi_turn", "memory", "web_search"}
 
 const statefulDocs = "multi_turn_func_doc"
 
-// severalTurns rejects the questions of a file of dialogues: what is right depends on what the tools return. The file
-// that describes their tools must exist all the same, so that a copy that lacks a part is noticed.
-func (l *loader) severalTurns(name string, data []byte) error {
+// severalTurns rejects the questions of a file of dialogues: what is right depends on what the tools return. Only of
+// those that lack something is known that they cannot be met. The file that describes their tools must exist all the
+// same, so that a copy that lacks a part is noticed.
+func (l *loader) severalTurns(name, category string, data []byte) error {
 	if docs, err := fs.Glob(l.tree, statefulDocs+"/*.json"); err != nil || len(docs) == 0 {
 		return diag.Usagef("there is no %s/*.json, which describes the tools of %s", statefulDocs, name).At(l.dir, 0, 0).
 			WithHint("put the leaderboard's folder %s beside %s, or remove that file", statefulDocs, name)
+	}
+	if slices.Contains(lacking, category) {
+		return l.lackingTurns(name, category, data)
 	}
 	number := 0
 	for line := range bytes.Lines(data) {

@@ -73,7 +73,7 @@ func ReadFunction(name string, data []byte) (*Function, []diag.Diagnosis) {
 }
 
 func (p *document) function(v *Value) *Function {
-	if !p.keys(v, "a function", "name", "description", "parameters") {
+	if !p.keysBeside(v, "a function", []string{"response"}, "name", "description", "parameters") {
 		return nil
 	}
 	f := &Function{Name: p.text(v, "name"), Description: p.text(v, "description"), Original: p.original(v)}
@@ -306,12 +306,17 @@ func (p *document) reportNear(offset int, code, message, name string, known []st
 
 // keys requires an object with those keys and no others.
 func (p *document) keys(v *Value, what string, wanted ...string) bool {
+	return p.keysBeside(v, what, nil, wanted...)
+}
+
+// keysBeside requires an object with the wanted keys, and allows others that say nothing of what is right.
+func (p *document) keysBeside(v *Value, what string, allowed []string, wanted ...string) bool {
 	if v.kind != kindDict {
 		p.report(v.at, CodeShape, "%s must be an object, not %s", what, kindNames[v.kind])
 		return false
 	}
 	for i, key := range v.keys {
-		if !slices.Contains(wanted, key) {
+		if !slices.Contains(wanted, key) && !slices.Contains(allowed, key) {
 			p.reportNear(v.items[i].at, CodeUnknown, fmt.Sprintf("%s has no key %q", what, key), key, wanted)
 		}
 	}
