@@ -37,22 +37,24 @@ type Worker struct {
 
 	encoder *episode.Encoder
 
-	mu       sync.Mutex
-	playing  map[string]under
-	unsent   map[string]*unsent
-	texts    map[string]bool // digests that the coordinator has
-	done     int
-	paused   bool
-	drained  bool
-	failures int   // of Seatrial itself, in a row
-	broken   error // why this machine plays no more
-	epoch    string
-	heard    time.Time // from the coordinator
-	warned   bool      // that the spool is full
-	finished chan struct{}
-	room     chan struct{} // bounds the records that are not committed
-	changed  chan struct{} // closed and replaced when paused changes
-	stop     context.CancelFunc
+	mu      sync.Mutex
+	playing map[string]under
+	unsent  map[string]*unsent
+	texts   map[string]bool // digests that the coordinator has
+	// consumers are those of the classes, once they are known.
+	consumers map[string]jetstream.Consumer
+	done      int
+	paused    bool
+	drained   bool
+	failures  int   // of Seatrial itself, in a row
+	broken    error // why this machine plays no more
+	epoch     string
+	heard     time.Time // from the coordinator
+	warned    bool      // that the spool is full
+	finished  chan struct{}
+	room      chan struct{} // bounds the records that are not committed
+	changed   chan struct{} // closed and replaced when paused changes
+	stop      context.CancelFunc
 }
 
 type under struct {
@@ -118,7 +120,7 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	w.names, w.encoder = names{w.ID}, episode.NewEncoder()
 	w.playing, w.unsent, w.texts = map[string]under{}, map[string]*unsent{}, map[string]bool{}
 	w.finished, w.changed, w.room = make(chan struct{}), make(chan struct{}), make(chan struct{}, maxUnsent)
-	w.heard = time.Now()
+	w.heard, w.consumers = time.Now(), map[string]jetstream.Consumer{}
 	if w.js, err = jetstream.New(w.Conn); err != nil {
 		return false, err
 	}
@@ -327,18 +329,31 @@ func (w *Worker) slot(taking, ctx, life context.Context, class string, backgroun
 func (w *Worker) next(ctx context.Context, class string) (jetstream.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
-	consumer, err := w.js.Consumer(ctx, w.names.workStream(), class)
-	if err != nil {
-		return nil, err
+	w.mu.Lock()
+	consumer := w.consumers[class]
+	w.mu.Unlock()
+	var err error
+	if consumer == nil {
+		if consumer, err = w.js.Consumer(ctx, w.names.workStream(), class); err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		w.consumers[class] = consumer
+		w.mu.Unlock()
 	}
 	batch, err := consumer.Fetch(1, jetstream.FetchContext(ctx))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		for m := range batch.Messages() {
+			return m, nil
+		}
+		err = batch.Error()
 	}
-	for m := range batch.Messages() {
-		return m, nil
+	if err != nil { // the queue may have been made again
+		w.mu.Lock()
+		delete(w.consumers, class)
+		w.mu.Unlock()
 	}
-	return nil, batch.Error()
+	return nil, err
 }
 
 // one plays the episode of an order and delivers its record.
