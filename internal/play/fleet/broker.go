@@ -48,7 +48,7 @@ func Listen(address, folder string, a *Access) (*Broker, error) {
 	options := &server.Options{
 		ServerName: "seatrial", Host: host, Port: port, JetStream: true, StoreDir: folder, SyncAlways: true, NoSigs: true,
 		NoLog: true, Authorization: a.Token, MaxPayload: maxPayload, DisableShortFirstPing: true,
-		PingInterval: 2 * time.Second, MaxPingsOut: 2,
+		PingInterval: 20 * time.Second, MaxPingsOut: 2,
 	}
 	if a.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(a.Cert, a.Key)
@@ -95,7 +95,7 @@ func Connect(ctx context.Context, name string, a *Access, in *Broker, notice fun
 	options := []nats.Option{
 		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond), nats.Timeout(3 * time.Second),
-		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
+		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // each request reports its own
 	}
 	if a.Token != "" {

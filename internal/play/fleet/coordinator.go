@@ -327,10 +327,11 @@ func (c *Coordinator) fail(id, why string) {
 
 // watch looks after workers, streams and orders until the coordinator ends.
 func (c *Coordinator) watch(ctx context.Context) {
-	for round := 0; pause(ctx, beatEvery) == nil; round++ {
+	c.tell(notice{Epoch: c.epoch, Paused: c.isPaused()})
+	for pause(ctx, beatEvery) == nil {
 		c.tell(notice{Epoch: c.epoch, Paused: c.isPaused()})
 		c.checkWorkers()
-		if round%2 == 0 && c.Conn.IsConnected() {
+		if c.Conn.IsConnected() {
 			c.checkStreams(ctx)
 		}
 	}

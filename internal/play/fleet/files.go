@@ -118,13 +118,19 @@ func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (string,
 	return dir, touch(dir)
 }
 
+// maxHolds bounds how often hold tries again after an error.
+const maxHolds = 20
+
 // hold waits for the exclusive right to a folder.
 func hold(ctx context.Context, dir string) (release func(), err error) {
-	for {
+	for failures := 0; ; {
 		release, err := episode.Hold(ctx, dir)
 		var taken *episode.LockedError
-		if !errors.As(err, &taken) {
+		if err == nil || !errors.As(err, &taken) && failures == maxHolds {
 			return release, err
+		}
+		if taken == nil {
+			failures++ // who had it removed its file in the same moment
 		}
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return nil, err

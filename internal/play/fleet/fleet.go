@@ -21,8 +21,8 @@ const Format = "seatrial.fleet/1"
 
 // Times of the protocol.
 const (
-	beatEvery  = time.Second      // a worker says that it lives, and so does the coordinator
-	lostAfter  = 5 * time.Second  // without a beat, a worker counts as lost
+	beatEvery  = 2 * time.Second  // a worker says that it lives, and so does the coordinator
+	lostAfter  = 6 * time.Second  // without a beat, a worker counts as lost
 	ackWait    = 10 * time.Second // then an order of a lost worker goes to another one
 	progress   = 3 * time.Second  // how often a worker says that it still plays
 	resendWait = 5 * time.Second  // then a worker sends a record again that was not acknowledged
@@ -104,7 +104,7 @@ const (
 	headerHash    = "Seatrial-Hash" // of the whole record
 )
 
-// beat is what a worker says of itself, every second.
+// beat is what a worker says of itself, every two seconds.
 type beat struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -126,7 +126,7 @@ type playing struct {
 	Age      time.Duration `json:"age"`
 }
 
-// notice is what the coordinator tells all workers, every second, or one of them.
+// notice is what the coordinator tells all workers, every two seconds, or one of them.
 type notice struct {
 	Epoch     string   `json:"epoch,omitempty"` // changes when the coordinator is started again
 	Paused    bool     `json:"paused,omitempty"`

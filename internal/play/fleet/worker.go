@@ -199,7 +199,7 @@ func (w *Worker) settle(ctx context.Context) {
 	}
 }
 
-// live says every second that the worker lives, and sends again what was not acknowledged.
+// live says every two seconds that the worker lives, and sends again what was not acknowledged.
 func (w *Worker) live(ctx context.Context) {
 	for {
 		w.sayBeat(false)
@@ -225,7 +225,7 @@ func (w *Worker) sayBeat(bye bool) {
 		b.Slots += n
 	}
 	if data, err := task.Marshal(&b); err == nil {
-		_ = w.Conn.Publish(w.names.beat(), data) // the next one comes in a second
+		_ = w.Conn.Publish(w.names.beat(), data) // the next one comes soon
 	}
 }
 
