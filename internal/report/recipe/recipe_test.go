@@ -1,8 +1,12 @@
 package recipe
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,6 +54,47 @@ func TestRecipesAreComplete(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestIncompleteConditionsShowsEverything demands a row for each table and each figure that the paper has, and for its
+// mechanisms that have neither.
+func TestIncompleteConditionsShowsEverything(t *testing.T) {
+	r, err := Of("ict")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{
+		"Data source": true, "Dataset": true, "Data verification": true, "Setup": true, "Explanations": true,
+	}
+	for kind, last := range map[string]int{"Table": 9, "Figure": 29} {
+		for n := range last {
+			missing[fmt.Sprintf("%s %d", kind, n+1)] = true
+		}
+	}
+	for _, s := range r.Shown {
+		delete(missing, s.Of)
+		kind, numbers, found := strings.Cut(s.Of, "s ")
+		if !found || kind != "Table" && kind != "Figure" {
+			continue
+		}
+		for part := range strings.SplitSeq(numbers, ", ") { // such as 1 to 3, 7
+			first, last, several := strings.Cut(part, " to ")
+			from, err := strconv.Atoi(first)
+			to := from
+			if several && err == nil {
+				to, err = strconv.Atoi(last)
+			}
+			if err != nil {
+				t.Fatalf("%q is no list of numbers: %v", s.Of, err)
+			}
+			for n := from; n <= to; n++ {
+				delete(missing, fmt.Sprintf("%s %d", kind, n))
+			}
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("no row shows %v", slices.Sorted(maps.Keys(missing)))
 	}
 }
 
