@@ -20,12 +20,12 @@ func (a *app) exportCommand() *cobra.Command {
 	host := convert.Host{Host: a.host(), Meter: a.counter("export")}
 	cmd := &cobra.Command{
 		Use:   "export RUN [--format NAME --out PATH] | RUN --bundle FILE | SUITE --out DIR",
-		Short: "Write a run as JSON Lines, as chats or trajectories, as a bundle, or a suite's questions",
+		Short: "Write a run as JSON Lines, for other programs, as a bundle, or a suite's questions",
 		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output.\n\n" +
 			"--format writes them for other programs: openai and trl are chats for fine-tuning, of episodes that succeeded;\n" +
 			"trl-pairs are preferences, of episodes that recovered from a fault over those that did not, and of clean ones\n" +
-			"over those that failed under a fault; atif is a folder of Harbor's trajectories. PATH appears when it is\n" +
-			"complete.\n\n" +
+			"over those that failed under a fault; atif is a folder of Harbor's trajectories, inspect one of\n" +
+			"Inspect's logs. PATH appears when it is complete.\n\n" +
 			"--bundle writes one file with the selected episodes: requests, gold, tools, transcripts and grades, and the\n" +
 			"clean episodes to compare with. `seatrial show FILE` opens it on a machine that has neither the suite nor the\n" +
 			"run. It contains right answers.\n\n" +

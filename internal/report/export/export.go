@@ -1,6 +1,6 @@
-// Package export writes the episodes of a run in the formats of other programs: chat data for fine-tuning and
-// trajectories. Episodes are read, graded and written one after the other, and a file appears when it is complete. It
-// must never grade by rules of its own, or leave out a part of an episode without saying so.
+// Package export writes the episodes of a run in the formats of other programs: chats, trajectories and logs. It reads,
+// grades and writes one episode after the other, and a file appears when it is complete. It must never grade by rules of
+// its own, or leave out a part of an episode without saying so.
 package export
 
 import (
@@ -62,6 +62,7 @@ type writer interface {
 func formats() []format {
 	return []format{
 		{"atif", true, openATIF},
+		{"inspect", true, openInspect},
 		{"openai", false, openChat(openAIRecord)},
 		{"trl", false, openChat(trlRecord)},
 		{"trl-pairs", false, openPairs},

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"archive/zip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -170,6 +171,63 @@ func TestAFailedExportLeavesNothing(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("%s left %v, %v", name, left, err)
 		}
+	}
+}
+
+func TestLogsHaveASampleForEachEpisode(t *testing.T) {
+	run, out := playedRun(t), filepath.Join(t.TempDir(), "logs")
+	summary, err := Run(context.Background(), run, Options{Format: "inspect", Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(out)
+	if err != nil || len(files) != 2 { // one for each agent, and nothing else
+		t.Fatalf("%v, %v", files, err)
+	}
+	samples := 0
+	for _, file := range files {
+		archive, err := zip.OpenReader(filepath.Join(out, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var summaries []struct{ UUID string }
+		read := func(name string, v any) {
+			r, err := archive.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.NewDecoder(r).Decode(v); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		read("summaries.json", &summaries)
+		own, seen := 0, map[string]bool{}
+		for _, member := range archive.File {
+			if !strings.HasPrefix(member.Name, "samples/") {
+				continue
+			}
+			var sample struct{ UUID string }
+			read(member.Name, &sample)
+			if seen[member.Name] || summaries[own].UUID != sample.UUID {
+				t.Errorf("%s: twice, or its summary is of %s", member.Name, summaries[own].UUID)
+			}
+			seen[member.Name] = true
+			own++
+		}
+		var header struct {
+			Results struct {
+				Samples int `json:"total_samples"`
+			}
+		}
+		read("header.json", &header)
+		if own != len(summaries) || own != header.Results.Samples {
+			t.Errorf("%d samples, %d summaries, %d in the header", own, len(summaries), header.Results.Samples)
+		}
+		samples += own
+		_ = archive.Close()
+	}
+	if total, _, err := run.Store.State(context.Background()); err != nil || samples != total || summary.Written != total {
+		t.Errorf("%d samples, %d written, %d episodes (%v)", samples, summary.Written, total, err)
 	}
 }
 
