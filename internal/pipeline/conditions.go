@@ -171,8 +171,8 @@ func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
 		if near := diag.Nearest(v.Instance, slices.Sorted(maps.Keys(known))); near != "" {
 			return e.WithHint("did you mean %q?", near)
 		}
-		return e.WithHint("verdicts are about instances under a condition of the request alone, replace-tool, " +
-			"related-tools and unrelated-tools")
+		return e.WithHint("verdicts are about instances under conditions of the request and of the toolkit, " +
+			"without faults")
 	}
 	s.Verdicts = verdicts
 	return nil

@@ -77,7 +77,7 @@ func Make(ctx context.Context, in *Input) (map[string]suite.InstanceCounts, erro
 			return nil, &DeriveError{fmt.Errorf("task %s has no clean instance", t.ID)}
 		}
 	}
-	if m.Verdicts != nil && !m.isStatic() {
+	if m.Verdicts != nil {
 		if err := m.Verdicts(nil); err != nil {
 			return nil, err
 		}
@@ -118,10 +118,10 @@ type maker struct {
 func (m *maker) families() []func(context.Context) (*Yield, error) {
 	rest := []func(context.Context) (*Yield, error){m.hopeless}
 	if m.isStatic() {
-		rest = slices.Insert(rest, 0, m.placed(unworded(m.Conditions)), m.static, m.faulted)
+		rest = slices.Insert(rest, 0, m.reviewed(m.placed(unworded(m.Conditions)), false), m.static, m.faulted)
 	} else {
-		rest = slices.Insert(rest, 0, m.placed(unworded(m.Conditions)), m.reviewed(m.requests, false),
-			m.placed(worded(m.Conditions)), m.reviewed(m.toolkits, true), m.faulted)
+		rest = slices.Insert(rest, 0, m.reviewed(m.placed(unworded(m.Conditions)), false), m.reviewed(m.requests, false),
+			m.reviewed(m.placed(worded(m.Conditions)), false), m.reviewed(m.toolkits, true), m.faulted)
 	}
 	return rest
 }
