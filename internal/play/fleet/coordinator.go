@@ -441,16 +441,17 @@ func (c *Coordinator) handBack(id, worker, reason string) {
 	e.returned++
 	e.reasons = append(e.reasons, worker+": "+reason)
 	tooOften := e.returned >= maxDeliver
+	if !tooOften && !c.ending {
+		c.running.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), replyWait)
+			defer cancel()
+			c.publish(ctx, e)
+		})
+	}
 	c.mu.Unlock()
 	if tooOften {
 		c.fail(id, fmt.Sprintf("workers returned the episode %d times", maxDeliver))
-		return
 	}
-	c.running.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), replyWait)
-		defer cancel()
-		c.publish(ctx, e)
-	})
 }
 
 // Close tells the workers that the run is over, if it is, or that the coordinator leaves. It removes the streams of a
