@@ -128,7 +128,9 @@ func (m *maker) families() []func(context.Context) (*Yield, error) {
 
 // reviewed is a family without the pairs that a reviewer drops. last marks the one after which it is known what
 // verdicts may name.
-func (m *maker) reviewed(family func(context.Context) (*Yield, error), last bool) func(context.Context) (*Yield, error) {
+func (m *maker) reviewed(
+	family func(context.Context) (*Yield, error), last bool,
+) func(context.Context) (*Yield, error) {
 	return func(ctx context.Context) (*Yield, error) {
 		y, err := family(ctx)
 		if err != nil {
