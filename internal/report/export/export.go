@@ -1,6 +1,6 @@
 // Package export writes the episodes of a run in the formats of other programs: chats, trajectories and logs. It reads,
-// grades and writes one episode after the other, and a file appears when it is complete. It must never grade by rules of
-// its own, or leave out a part of an episode without saying so.
+// grades and writes one episode after the other, and a file appears when it is complete. It must never grade by rules
+// of its own, or leave out a part of an episode without saying so.
 package export
 
 import (

@@ -204,7 +204,7 @@ func (x *exporter) sample(e *played, model string) object {
 		"total_time": e.Elapsed.Seconds(), "working_time": e.Elapsed.Seconds(), "scores": object{}}
 	c := &inspectChat{e: e, model: model}
 	for _, m := range x.request(e) {
-		c.messages = append(c.messages, object{"role": m.Role, "content": m.Content})
+		c.message(object{"role": m.Role, "content": m.Content})
 	}
 	s["input"] = slices.Clone(c.messages)
 	said := ""
@@ -284,6 +284,12 @@ type inspectChat struct {
 	events   []object
 }
 
+// message adds a message, with the id that tables of messages are made from.
+func (c *inspectChat) message(m object) {
+	m["id"] = fmt.Sprintf("%s-m%d", c.e.Transcript.Header.ID, len(c.messages)+1)
+	c.messages = append(c.messages, m)
+}
+
 // event adds what happened at an event of the transcript.
 func (c *inspectChat) event(at int, event object) {
 	after := time.Duration(0)
@@ -307,14 +313,12 @@ func (c *inspectChat) add(t *turn) {
 		message["tool_calls"], stop = calls, "tool_calls"
 	}
 	if t.decision != nil {
-		c.messages = append(c.messages, message)
-		if c.model != noModel {
-			made := output(c.model, message, stop)
-			made["usage"] = inspectUsage(t.decision.Usage)
-			c.event(t.first, object{"event": "model", "model": c.model, "input": []any{}, "tools": []any{},
-				"input_refs": [][2]int{{0, before}}, "tool_choice": "auto", "config": object{}, "output": made,
-				"retries": len(t.decision.Retries)})
-		}
+		c.message(message)
+		made := output(c.model, message, stop)
+		made["usage"] = inspectUsage(t.decision.Usage)
+		c.event(t.first, object{"event": "model", "model": c.model, "input": []any{}, "tools": []any{},
+			"input_refs": [][2]int{{0, before}}, "tool_choice": "auto", "config": object{}, "output": made,
+			"retries": len(t.decision.Retries)}) // of every agent: Inspect reads its tables of messages from them
 	}
 	for _, d := range t.decisions {
 		c.event(d.Seq-1, object{"event": "info", "source": "seatrial/fault", "data": object{"condition": d.Condition,
@@ -328,11 +332,11 @@ func (c *inspectChat) add(t *turn) {
 			told["error"] = toolError(k.event.Error)
 			event["error"] = told["error"]
 		}
-		c.messages = append(c.messages, told)
+		c.message(told)
 		c.event(k.event.Seq-1, event)
 	}
 	for _, text := range t.told {
-		c.messages = append(c.messages, object{"role": "user", "content": text})
+		c.message(object{"role": "user", "content": text})
 	}
 }
 
