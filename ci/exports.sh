@@ -11,6 +11,7 @@ seatrial="${SEATRIAL:-seatrial}"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 readers="${SEATRIAL_READERS:-$work/readers}"
+unset SEATRIAL_READERS # the program refuses variables that it does not know
 
 # Harbor's models need nothing of what Harbor needs but pydantic.
 install() {
