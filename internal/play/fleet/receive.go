@@ -22,7 +22,11 @@ type parts struct {
 	pieces   [][]byte
 	messages []jetstream.Msg
 	missing  int
+	size     int // of the pieces, in bytes
 }
+
+// maxIncomplete bounds the records of which parts are missing. A record that is forgotten arrives again.
+const maxIncomplete = 64
 
 func compare(a, b string) int { return strings.Compare(a, b) }
 
@@ -47,13 +51,22 @@ func (c *Coordinator) receive(ctx context.Context, m jetstream.Msg) {
 		c.mu.Lock()
 		p := c.parts[key]
 		if p == nil || len(p.pieces) != n {
+			if len(c.parts) >= maxIncomplete {
+				clear(c.parts)
+			}
 			p = &parts{pieces: make([][]byte, n), missing: n}
 			c.parts[key] = p
 		}
 		p.messages = append(p.messages, m)
 		if p.pieces[k-1] == nil {
 			p.pieces[k-1] = m.Data()
-			p.missing--
+			p.missing, p.size = p.missing-1, p.size+len(m.Data())
+		}
+		if p.size > maxRecord {
+			delete(c.parts, key)
+			c.mu.Unlock()
+			c.refuse(id, worker, fmt.Errorf("it has more than %d bytes", maxRecord), p.messages)
+			return
 		}
 		if p.missing > 0 {
 			c.mu.Unlock()
@@ -94,8 +107,12 @@ func (c *Coordinator) receive(ctx context.Context, m jetstream.Msg) {
 
 // unpack reads a packed record.
 func unpack(data []byte, hash string) (*episode.Record, []byte, error) {
-	if n, err := s2.DecodedLen(data); err != nil || n > maxRecord {
-		return nil, nil, fmt.Errorf("a record of %d bytes cannot be read: %w", n, errors.Join(err))
+	n, err := s2.DecodedLen(data)
+	if err == nil && n > maxRecord {
+		err = fmt.Errorf("it has %d bytes; at most %d are accepted", n, maxRecord)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the record cannot be read: %w", err)
 	}
 	raw, err := s2.Decode(nil, data)
 	if err != nil {
