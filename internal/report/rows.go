@@ -221,47 +221,53 @@ func (e *DuplicateError) Error() string {
 // GroupsOf groups the episodes of a run by subject and, if style is set, by style. Groups do not depend on the order of
 // rows. The error is a [DuplicateError], or one of style.
 func GroupsOf(run string, rows []Row, o Options, style func(*Row) (string, error)) ([]Group, error) {
-	type styled struct {
-		*Row
-		style string
-	}
-	sorted := make([]styled, len(rows))
+	byCohort := map[Cohort]*Group{}
 	seen, named := make(map[string]struct{}, len(rows)), map[*About]bool{}
 	for i := range rows {
 		r := &rows[i]
-		if _, twice := seen[r.Grade.Episode]; twice {
-			return nil, &DuplicateError{Run: run, Episode: r.Grade.Episode}
+		g := &r.Grade
+		if _, twice := seen[g.Episode]; twice {
+			return nil, &DuplicateError{Run: run, Episode: g.Episode}
 		}
-		seen[r.Grade.Episode] = struct{}{}
+		seen[g.Episode] = struct{}{}
 		if !named[r.About] {
 			named[r.About] = true
 			r.Cluster, r.Block = r.ClusterAt(cmp.Or(o.Cluster, ClusterSQL)), r.ClusterAt(cmp.Or(o.Cluster, ClusterTask))
 		}
-		sorted[i].Row = r
+		c := Cohort{Subject: Subject{Run: run, Agent: g.Agent, Protocol: g.Protocol, Arm: g.Arm}}
 		if style != nil {
 			var err error
-			if sorted[i].style, err = style(r); err != nil {
+			if c.Style, err = style(r); err != nil {
 				return nil, err
 			}
 		}
-	}
-	slices.SortStableFunc(sorted, func(a, b styled) int {
-		g, h := &a.Grade, &b.Grade
-		return cmp.Or(cmp.Compare(a.style, b.style), cmp.Compare(g.Agent, h.Agent), cmp.Compare(g.Protocol, h.Protocol),
-			cmp.Compare(g.Arm, h.Arm), cmp.Compare(g.Task, h.Task), cmp.Compare(g.Instance, h.Instance),
-			cmp.Compare(g.Trial, h.Trial), cmp.Compare(g.Episode, h.Episode))
-	})
-	var groups []Group
-	for _, r := range sorted {
-		g := &r.Grade
-		c := Cohort{Subject{Run: run, Agent: g.Agent, Protocol: g.Protocol, Arm: g.Arm}, r.style}
-		if n := len(groups); n == 0 || groups[n-1].Cohort != c {
-			groups = append(groups, Group{Cohort: c, Home: run})
+		if byCohort[c] == nil {
+			byCohort[c] = &Group{Cohort: c, Home: run}
 		}
-		last := &groups[len(groups)-1]
-		last.Rows = append(last.Rows, r.Row)
+		byCohort[c].Rows = append(byCohort[c].Rows, r)
 	}
+	var groups []Group
+	for _, g := range byCohort {
+		slices.SortFunc(g.Rows, inOrder)
+		groups = append(groups, *g)
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(a.Style, b.Style), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Protocol, b.Protocol),
+			cmp.Compare(a.Arm, b.Arm))
+	})
 	return groups, nil
+}
+
+// inOrder compares rows of one cohort. No two are equal: their episodes differ.
+func inOrder(a, b *Row) int {
+	g, h := &a.Grade, &b.Grade
+	if c := cmp.Compare(g.Task, h.Task); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(g.Instance, h.Instance); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(g.Trial, h.Trial), cmp.Compare(g.Episode, h.Episode))
 }
 
 // Partition splits rows by a key, and returns the keys in order.
