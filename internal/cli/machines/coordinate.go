@@ -120,14 +120,11 @@ func Ledger(o *settings.Run, options *model.Options, stop context.CancelCauseFun
 // Gather makes the episodes of a run be played by workers as well. It returns nil if the run has none.
 func (h *Host) Gather(
 	ctx context.Context, o *settings.Run, s *suite.Suite, r *episode.Run, ledger *model.Ledger,
-) (t *Team, err error) {
+) (team *Team, err error) {
 	if !o.Fleet.Active() {
 		return nil, nil
 	}
-	if slices.Contains(o.Agents, protocol.HumanName) {
-		return nil, diag.Usagef("a person plays at one terminal").WithHint("leave out --listen and --nats")
-	}
-	t = &Team{host: h, folder: o.Out + Suffix, stop: func() {}}
+	t := &Team{host: h, folder: o.Out + Suffix, stop: func() {}}
 	defer func() {
 		if err != nil {
 			t.release()

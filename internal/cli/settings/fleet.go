@@ -1,10 +1,13 @@
 package settings
 
 import (
+	"crypto/tls"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/pflag"
 )
@@ -85,6 +88,8 @@ func (r *Run) checkFleet() error {
 		return diag.Usagef("--listen and --nats exclude each other")
 	case (f.Cert == "") != (f.Key == ""):
 		return diag.Usagef("--tls-cert and --tls-key go together")
+	case slices.Contains(r.Agents, protocol.HumanName):
+		return diag.Usagef("a person plays at one terminal").WithHint("leave out --listen and --nats")
 	case r.World > 0:
 		return diag.Usagef("--world needs the right answers while it plays: workers do not have them").
 			WithHint("--shard, and seatrial merge")
@@ -101,5 +106,23 @@ func (r *Run) checkFleet() error {
 		return diag.Usagef("--listen %s lets other machines in: they need a token", f.Listen).
 			WithHint("openssl rand -hex 32 > token; then --token-file token here and for the workers")
 	}
+	return f.tryListening()
+}
+
+// tryListening finds out, before a run begins, whether the embedded server can start.
+func (f *Fleet) tryListening() error {
+	if _, err := f.Token(); err != nil {
+		return err
+	}
+	if f.Cert != "" {
+		if _, err := tls.LoadX509KeyPair(f.Cert, f.Key); err != nil {
+			return diag.Usagef("--tls-cert and --tls-key: %v", err)
+		}
+	}
+	l, err := net.Listen("tcp", f.Address())
+	if err != nil {
+		return diag.Usagef("--listen %s: %v", f.Listen, err).WithHint("another port; 0 takes a free one")
+	}
+	_ = l.Close() // nobody connected
 	return nil
 }
