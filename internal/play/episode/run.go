@@ -125,7 +125,9 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	if err != nil {
 		return Progress{}, err
 	}
-	r.Index()
+	if r.chosen == nil { // with workers, records already arrive
+		r.Index()
+	}
 	x := &execution{run: r, began: r.Now(), progress: Progress{Invalid: map[string]int{}}, failed: map[string]*job{}}
 	// By pool: policies, models.
 	var jobs [2][]job
