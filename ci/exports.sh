@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes a run in every format of `seatrial export` and has each read by the readers of its own ecosystem: trajectories by
-# Harbor's models, logs by Inspect, chats by Hugging Face's datasets. It needs Python with venv, and installs pinned versions from the
+# Harbor's models, logs by Inspect, chats by Hugging Face's datasets, tables by datasets, DuckDB and Polars, Every Eval
+# Ever by its own validator, JUnit by junitparser. It needs Python with venv, and installs pinned versions from the
 # package index into a temporary folder, or into SEATRIAL_READERS, which is kept. Where they cannot be installed it says
 # so and checks nothing.
 #
@@ -13,12 +14,14 @@ trap 'rm -rf "$work"' EXIT
 readers="${SEATRIAL_READERS:-$work/readers}"
 unset SEATRIAL_READERS # the program refuses variables that it does not know
 
-# Harbor's models need nothing of what Harbor needs but pydantic.
+# Harbor's models need nothing of what Harbor needs but pydantic, and the validator of Every Eval Ever only what is named.
 install() {
   python3 -m venv "$readers" &&
     "$readers/bin/pip" install --quiet --disable-pip-version-check pydantic==2.14.3 datasets==5.2.0 \
-      inspect_ai==0.3.285 pandas==3.1.1 &&
-    "$readers/bin/pip" install --quiet --disable-pip-version-check --no-deps --ignore-requires-python harbor==0.25.0
+      inspect_ai==0.3.285 pandas==3.1.1 duckdb==2.0.0 polars==2.1.0 junitparser==5.0.3 rich==15.0.0 \
+      jsonschema==4.26.0 &&
+    "$readers/bin/pip" install --quiet --disable-pip-version-check --no-deps --ignore-requires-python harbor==0.25.0 \
+      every_eval_ever==0.3.0
 }
 if [[ ! -e "$readers/done" ]]; then
   if ! install; then
@@ -31,20 +34,49 @@ fi
 "$seatrial" build --corpus demo --limit 20 --style func --style rest --style sel --fault exec.timeout \
   --fault out.truncated --fault out.reordered --fault-limit 10 --seed 7 --out "$work/suite" >/dev/null
 "$seatrial" run "$work/suite" --agent gold --agent blind --agent recover --trials 2 --out "$work/run" >/dev/null
-for format in atif inspect openai trl trl-pairs; do
+for format in atif eee inspect junit openai parquet trl trl-pairs; do
   "$seatrial" export "$work/run" --format "$format" --out "$work/$format" --json >"$work/$format.summary"
 done
 HF_HUB_OFFLINE=1 HF_HOME="$work/hf" "$readers/bin/python" - "$work" <<'PYTHON'
 import json, pathlib, sys
 
 import datasets
+import duckdb
 import inspect_ai.analysis
 import inspect_ai.log
+import junitparser
+import polars
+from every_eval_ever.validator.validation_core import validate_file
 from harbor.models.trajectories.trajectory import Trajectory
 
 work = pathlib.Path(sys.argv[1])
 datasets.disable_progress_bars()
-for name in ("atif", "inspect", "openai", "trl", "trl-pairs"):
+
+
+def tables(folder):
+    """Opens the tables as a data set of the Hub by its card, and with DuckDB and Polars."""
+    for name in datasets.get_dataset_config_names(str(folder)):
+        rows = datasets.load_dataset(str(folder), name, split="test")
+        file = str(folder / "data" / name / "*.parquet")
+        assert len(rows) == polars.read_parquet(file).height > 0, name
+        assert duckdb.sql(f"select count(*) from '{file}'").fetchall() == [(len(rows),)], name
+        for column in rows.column_names:
+            if column.endswith("_json"):
+                for text in rows[column]:
+                    assert text is None or json.loads(text) is not None or text == "null", (name, column)
+    right = duckdb.sql(f"""select e.agent, count(*), avg(g.success::int) from '{folder}/data/episodes/*.parquet' e
+        join '{folder}/data/grades/*.parquet' g using (episode) join '{folder}/data/instances/*.parquet' i using (instance)
+        join '{folder}/data/tasks/*.parquet' t on t.task = i.task group by e.agent order by e.agent""").fetchall()
+    assert [agent for agent, *_ in right] == ["blind", "gold", "recover"], right
+    assert right[2][2] > right[0][2], right
+    used = duckdb.sql(f"""select count(*) from '{folder}/data/events/*.parquet' e
+        left join '{folder}/data/tools/*.parquet' t using (tool) join '{folder}/data/episodes/*.parquet' p using (episode)
+        where e.kind = 'call' and t.tool is null and p.condition = 'clean'""").fetchall()
+    assert used == [(0,)], used
+    return sum(n for _, n, _ in right)
+
+
+for name in ("atif", "eee", "inspect", "junit", "openai", "parquet", "trl", "trl-pairs"):
     written = json.loads((work / f"{name}.summary").read_text())["written"]
     if name == "atif":
         files = list((work / name).rglob("*.json"))
@@ -65,6 +97,17 @@ for name in ("atif", "inspect", "openai", "trl", "trl-pairs"):
         assert len(inspect_ai.analysis.samples_df(folder)) == read
         assert len(inspect_ai.analysis.evals_df(folder)) == 3
         assert len(inspect_ai.analysis.messages_df(folder)) > read < len(inspect_ai.analysis.events_df(folder))
+    elif name == "eee":
+        reports = [validate_file(f) for f in (work / name).rglob("*.json*")]
+        wrong = [(r.file_path, r.errors, r.warnings) for r in reports if not r.valid or r.errors or r.warnings]
+        assert not wrong, wrong
+        read = sum(r.line_count for r in reports if r.file_type == "instance")
+    elif name == "junit":
+        suites = junitparser.JUnitXml.fromfile(str(work / name))
+        read = suites.tests
+        assert read == sum(len(list(s)) for s in suites) and suites.failures > 0 == suites.errors
+    elif name == "parquet":
+        read = tables(work / name)
     else:
         rows = datasets.load_dataset("json", data_files=str(work / name), split="train")
         read = len(rows)

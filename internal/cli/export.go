@@ -24,8 +24,9 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output.\n\n" +
 			"--format writes them for other programs: openai and trl are chats for fine-tuning, of episodes that succeeded;\n" +
 			"trl-pairs are preferences, of episodes that recovered from a fault over those that did not, and of clean ones\n" +
-			"over those that failed under a fault; atif is a folder of Harbor's trajectories, inspect one of\n" +
-			"Inspect's logs. PATH appears when it is complete.\n\n" +
+			"over those that failed under a fault; atif is a folder of Harbor's trajectories, inspect one of Inspect's\n" +
+			"logs, parquet a data set of six tables with its card, eee one of Every Eval Ever; junit is a file for CI with a\n" +
+			"case for each instance. PATH appears when it is complete.\n\n" +
 			"--bundle writes one file with the selected episodes: requests, gold, tools, transcripts and grades, and the\n" +
 			"clean episodes to compare with. `seatrial show FILE` opens it on a machine that has neither the suite nor the\n" +
 			"run. It contains right answers.\n\n" +
@@ -44,6 +45,7 @@ func (a *app) exportCommand() *cobra.Command {
 				return host.Suite(cmd.Context(), args[0], o.Out, under)
 			}
 			if o.Format != "" {
+				o.Version = version()
 				return host.Run(cmd.Context(), args[0], suiteDir, o)
 			}
 			if o.Out != "" || cmd.Flags().Changed("condition") {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -45,6 +46,7 @@ func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options)
 		return err
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
+	participants.KeepRows(run)
 	total, _, err := run.Store.State(ctx)
 	if err != nil {
 		return err

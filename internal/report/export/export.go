@@ -29,6 +29,8 @@ type Options struct {
 	Format string
 	Out    string // a file or folder that does not exist yet
 	Filter runs.Filter
+	// Version is that of the program, for formats that name it.
+	Version string
 	// Progress is told how many episodes have been read; nil for nobody.
 	Progress func(read int)
 }
@@ -62,8 +64,11 @@ type writer interface {
 func formats() []format {
 	return []format{
 		{"atif", true, openATIF},
+		{"eee", true, openEEE},
 		{"inspect", true, openInspect},
+		{"junit", false, openJUnit},
 		{"openai", false, openChat(openAIRecord)},
+		{"parquet", true, openParquet},
 		{"trl", false, openChat(trlRecord)},
 		{"trl-pairs", false, openPairs},
 	}
@@ -178,22 +183,24 @@ func reasons(leftOut map[string]int) string {
 func (x *exporter) each(ctx context.Context, visit func(*played) error) error {
 	filter, read, chosen := x.o.Filter, 0, 0
 	seen := runs.Names{}
-	err := x.run.EachRow(ctx, nil, func(row report.Row, stored *episode.Stored) error {
+	err := x.run.EachChosen(ctx, func(row *report.Row) (bool, error) {
 		read++
 		if x.o.Progress != nil {
 			x.o.Progress(read)
 		}
-		seen.Add(&row)
-		if !filter.Selects(&row) {
-			return nil
+		seen.Add(row)
+		if !filter.Selects(row) {
+			return false, nil
 		}
 		if filter.Limit > 0 && chosen == filter.Limit {
 			if seen.Check(filter) == nil {
-				return errEnough
+				return false, errEnough
 			}
-			return nil
+			return false, nil
 		}
 		chosen++
+		return true, nil
+	}, func(row report.Row, stored *episode.Stored) error {
 		e, err := x.whole(ctx, row, stored)
 		if err != nil {
 			return err
