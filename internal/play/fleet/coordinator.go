@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,7 +63,8 @@ type Coordinator struct {
 
 	mu         sync.Mutex
 	expected   map[string]*expected
-	sequences  map[uint64]string        // of the work stream: ids of orders
+	outbox     map[string][]*expected   // by class: orders that wait for others to travel with
+	sequences  map[uint64][]string      // of the work stream: ids of the orders of a message
 	early      map[string]chan struct{} // records without an order; closed when committed
 	parts      map[string]*parts
 	workers    map[string]*member
@@ -94,10 +96,10 @@ type Conflict struct {
 type expected struct {
 	order    *episode.Order
 	class    string
-	data     []byte
+	data     json.RawMessage
 	result   chan outcome
 	given    bool      // a record arrived, and is not on disk yet
-	sent     time.Time // zero: not in the stream
+	sent     time.Time // zero: not in the stream, nor in the outbox
 	returned int
 	reasons  []string // why it was returned or refused
 }
@@ -117,8 +119,8 @@ func Start(ctx context.Context, config Config) (*Coordinator, error) {
 	c := &Coordinator{
 		Config: config, names: names{config.ID}, epoch: hex.EncodeToString(random), began: time.Now(),
 		model: newGate(config.Concurrency), other: newGate(config.Window),
-		expected: map[string]*expected{}, sequences: map[uint64]string{}, early: map[string]chan struct{}{},
-		parts: map[string]*parts{}, workers: map[string]*member{}, leases: map[string]*lease{},
+		expected: map[string]*expected{}, sequences: map[uint64][]string{}, early: map[string]chan struct{}{},
+		outbox: map[string][]*expected{}, parts: map[string]*parts{}, workers: map[string]*member{}, leases: map[string]*lease{},
 	}
 	var err error
 	if c.js, err = jetstream.New(c.Conn); err != nil {
@@ -229,11 +231,11 @@ func (c *Coordinator) Play(ctx context.Context, o *episode.Order) (*episode.Reco
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &expected{order: o, class: class, data: data, result: make(chan outcome, 1), sent: time.Now()}
+	e := &expected{order: o, class: class, data: data, result: make(chan outcome, 1)}
 	c.mu.Lock()
 	c.expected[o.Header.ID] = e
+	c.post(e)
 	c.mu.Unlock()
-	c.publish(ctx, e)
 	select {
 	case got := <-e.result:
 		return got.record, got.stored, nil
@@ -245,24 +247,100 @@ func (c *Coordinator) Play(ctx context.Context, o *episode.Order) (*episode.Reco
 	}
 }
 
-// publish puts an order into the stream. If that fails, watch tries again.
-func (c *Coordinator) publish(ctx context.Context, e *expected) {
-	ack, err := c.js.Publish(ctx, c.names.work(e.class), e.data)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err != nil {
-		e.sent = time.Time{}
+// post puts an order into the outbox. The caller holds the lock.
+func (c *Coordinator) post(e *expected) {
+	if c.ending {
 		return
 	}
 	e.sent = time.Now()
-	c.sequences[ack.Sequence] = e.order.Header.ID
-	if len(c.sequences) > 4*len(c.expected)+1024 {
-		for sequence, id := range c.sequences {
-			if c.expected[id] == nil {
-				delete(c.sequences, sequence)
+	c.outbox[e.class] = append(c.outbox[e.class], e)
+	if len(c.outbox[e.class]) == 1 {
+		c.running.Go(func() { c.empty(e.class) })
+	}
+}
+
+// empty sends the orders of a class that are in the outbox, or come there soon.
+func (c *Coordinator) empty(class string) {
+	time.Sleep(gatherOrders)
+	c.mu.Lock()
+	list := c.outbox[class]
+	delete(c.outbox, class)
+	size := c.bundle(class)
+	c.mu.Unlock()
+	failed := false
+	for some := range slices.Chunk(list, size) {
+		failed = failed || !c.publish(class, some)
+		if failed { // watch tries again
+			c.mu.Lock()
+			for _, e := range some {
+				e.sent = time.Time{}
 			}
+			c.mu.Unlock()
 		}
 	}
+}
+
+// bundle says how many orders of a class travel together: all workers shall have some, and an episode of a model takes
+// so long that none shall wait for another one. The caller holds the lock.
+func (c *Coordinator) bundle(class string) int {
+	if class != ClassPolicy && class != ClassPolicyCode {
+		return 1
+	}
+	slots := 1
+	for _, m := range c.workers {
+		if !m.lost && !m.drain {
+			slots += m.beat.Slots
+		}
+	}
+	_, limit := c.other.size()
+	return min(max(limit/(2*slots), 1), maxBundle)
+}
+
+// publish puts orders into the stream, in one message. It reports whether they are there.
+func (c *Coordinator) publish(class string, list []*expected) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), replyWait)
+	defer cancel()
+	var wires []json.RawMessage
+	var ids []string
+	c.mu.Lock()
+	for _, e := range list {
+		if id := e.order.Header.ID; c.expected[id] == e && !e.given {
+			wires, ids = append(wires, e.data), append(ids, id)
+		}
+	}
+	c.mu.Unlock()
+	if len(ids) == 0 {
+		return true
+	}
+	data, err := task.Marshal(wires)
+	if err != nil {
+		return false
+	}
+	ack, err := c.js.Publish(ctx, c.names.work(class), data)
+	if err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range list {
+		e.sent = time.Now()
+	}
+	c.sequences[ack.Sequence] = ids
+	if len(c.sequences) > 4*len(c.expected)+1024 {
+		maps.DeleteFunc(c.sequences, func(_ uint64, ids []string) bool { return len(c.open(ids)) == 0 })
+	}
+	return true
+}
+
+// open returns the orders among some ids for which there is no record. The caller holds the lock.
+func (c *Coordinator) open(ids []string) []*expected {
+	var list []*expected
+	for _, id := range ids {
+		if e := c.expected[id]; e != nil && !e.given {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // committedEarly returns the record of an episode that arrived before its order was given out.
@@ -381,33 +459,32 @@ func (c *Coordinator) checkStreams(ctx context.Context) {
 		c.Notice("the queue was lost: what it contained is given out again")
 	}
 	c.mu.Lock()
-	var again []*expected
+	defer c.mu.Unlock()
 	held := map[string]bool{}
 	for _, m := range c.workers {
 		for _, p := range m.beat.Playing {
 			held[p.Episode] = true
 		}
 	}
-	missing := int(waiting) < len(c.expected)
+	messages := 0
+	for _, ids := range c.sequences {
+		if len(c.open(ids)) > 0 {
+			messages++
+		}
+	}
+	missing := int(waiting) < messages
 	for id, e := range c.expected {
 		if e.given {
 			continue
 		}
 		old := missing && !held[id] && time.Since(e.sent) > 2*ackWait // the end of the queue may have been lost
 		if lost || e.sent.IsZero() || old {
-			again = append(again, e)
+			c.post(e)
 		}
-	}
-	c.mu.Unlock()
-	for _, e := range again {
-		if bounded.Err() != nil {
-			return // the next round goes on
-		}
-		c.publish(bounded, e)
 	}
 }
 
-// exhausted ends an order that was given out too often.
+// exhausted ends an order that was given out too often, or gives out again, each alone, orders that travelled together.
 func (c *Coordinator) exhausted(m *nats.Msg) {
 	var advisory struct {
 		Sequence uint64 `json:"stream_seq"`
@@ -416,12 +493,20 @@ func (c *Coordinator) exhausted(m *nats.Msg) {
 		return
 	}
 	c.mu.Lock()
-	id := c.sequences[advisory.Sequence]
+	ids := c.sequences[advisory.Sequence]
+	left := c.open(ids)
 	c.mu.Unlock()
-	if id == "" {
+	if len(left) == 0 {
 		return
 	}
-	c.fail(id, fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
+	if len(ids) == 1 {
+		c.fail(ids[0], fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
+	}
+	for _, e := range left {
+		if len(ids) > 1 { // one of them may have ended the workers: now each is alone
+			c.publish(e.class, []*expected{e})
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if stream, err := c.js.Stream(ctx, c.names.workStream()); err == nil {
@@ -430,23 +515,21 @@ func (c *Coordinator) exhausted(m *nats.Msg) {
 }
 
 // handBack gives out an order again that a worker returned, or whose record was refused.
-func (c *Coordinator) handBack(id, worker, reason string) {
+func (c *Coordinator) handBack(id, worker, reason string, untouched bool) {
 	c.mu.Lock()
 	e := c.expected[id]
 	if e == nil || e.given {
 		c.mu.Unlock()
 		return
 	}
-	c.counts.returned++
-	e.returned++
-	e.reasons = append(e.reasons, worker+": "+reason)
+	if !untouched {
+		c.counts.returned++
+		e.returned++
+		e.reasons = append(e.reasons, worker+": "+reason)
+	}
 	tooOften := e.returned >= maxDeliver
-	if !tooOften && !c.ending {
-		c.running.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), replyWait)
-			defer cancel()
-			c.publish(ctx, e)
-		})
+	if !tooOften {
+		c.post(e)
 	}
 	c.mu.Unlock()
 	if tooOften {

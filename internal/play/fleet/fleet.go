@@ -32,6 +32,15 @@ const (
 // maxDeliver bounds how often an order is given out: an episode that kills its workers must not kill all of them.
 const maxDeliver = 6
 
+// Orders and records travel together, because a message that is forced to a disk costs more than a scripted episode.
+const (
+	maxBundle    = 32                    // orders of policies in one message; those of models travel alone
+	gatherOrders = time.Millisecond      // how long an order waits for others
+	maxParcel    = 64                    // records in one message
+	parcelSize   = 512 << 10             // bytes of packed records from which a parcel is not made larger
+	gatherParcel = 20 * time.Millisecond // how long a record waits for others
+)
+
 // subjectHello is where workers find coordinators.
 const subjectHello = "seatrial.hello"
 
@@ -88,7 +97,7 @@ type File struct {
 	Hash string `json:"sha256"`
 }
 
-// orderJSON is an order in the queue.
+// orderJSON is an order in the queue. A message has one or several of them.
 type orderJSON struct {
 	Header transcript.Header `json:"header"`
 	Model  bool              `json:"model,omitempty"`
@@ -96,12 +105,12 @@ type orderJSON struct {
 	Failed string            `json:"failed,omitempty"` // the encoded transcript
 }
 
-// Headers of the message of a record.
+// Headers of the message of a parcel: packed records, one a line.
 const (
-	headerEpisode = "Seatrial-Episode"
-	headerWorker  = "Seatrial-Worker"
-	headerPart    = "Seatrial-Part" // k/n
-	headerHash    = "Seatrial-Hash" // of the whole record
+	headerEpisodes = "Seatrial-Episodes" // ids, between blanks
+	headerWorker   = "Seatrial-Worker"
+	headerPart     = "Seatrial-Part" // k/n
+	headerHash     = "Seatrial-Hash" // of the whole parcel
 )
 
 // beat is what a worker says of itself, every two seconds.
@@ -128,13 +137,15 @@ type playing struct {
 
 // notice is what the coordinator tells all workers, every two seconds, or one of them.
 type notice struct {
-	Epoch     string   `json:"epoch,omitempty"` // changes when the coordinator is started again
-	Paused    bool     `json:"paused,omitempty"`
-	Finished  string   `json:"finished,omitempty"`
-	Committed []string `json:"committed,omitempty"`
-	Drain     bool     `json:"drain,omitempty"`
-	Refused   string   `json:"refused,omitempty"` // why a record was refused
-	Episode   string   `json:"episode,omitempty"` // that Refused is about
+	Epoch    string `json:"epoch,omitempty"` // changes when the coordinator is started again
+	Paused   bool   `json:"paused,omitempty"`
+	Finished string `json:"finished,omitempty"`
+	Drain    bool   `json:"drain,omitempty"`
+	// Parcel is the hash of a parcel that is on disk, except for the records that were refused.
+	Parcel string `json:"parcel,omitempty"`
+	// Repeated lists the episodes of the parcel of which nothing was stored, nor were their texts.
+	Repeated []string `json:"repeated,omitempty"`
+	Refused  []string `json:"refused,omitempty"` // reasons
 }
 
 // ask is a request of a worker.
@@ -151,6 +162,8 @@ type ask struct {
 	File   string        `json:"file,omitempty"`
 	Offset int64         `json:"offset,omitempty"`
 	ID     string        `json:"id,omitempty"` // of an episode
+	// Untouched says that the order is returned because the worker stops, not because it failed.
+	Untouched bool `json:"untouched,omitempty"`
 	// Repeated says that the request was sent before.
 	Repeated bool `json:"repeated,omitempty"`
 }

@@ -92,14 +92,16 @@ func orders(ctx context.Context, t *testing.T, conn *nats.Conn, take func(id str
 	var mu sync.Mutex
 	n := 0
 	consuming, err := consumer.Consume(func(m jetstream.Msg) {
-		var wire orderJSON
-		if !decode(m.Data(), &wire) {
-			t.Errorf("order %q", m.Data())
+		var wires []orderJSON
+		if !decode(m.Data(), &wires) {
+			t.Errorf("orders %q", m.Data())
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		n++
-		take(wire.Header.ID)
+		for i := range wires {
+			n++
+			take(wires[i].Header.ID)
+		}
 		if err := m.Ack(); err != nil {
 			t.Error(err)
 		}
@@ -147,12 +149,12 @@ func TestRecordsThatCannotBeReadAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed := pack([]byte(`{"transcript":"none","digest":"of nothing"}`))
-	long := s2.Encode(nil, make([]byte, maxRecord+1))
+	packed := pack([][]byte{[]byte(`{"transcript":"none","digest":"of nothing"}`)})
+	long := s2.Encode(nil, make([]byte, maxRecords+1))
 	pieces := [][]byte{packed[:7], packed[7:9], packed[9:]}
 	send := func(id, hash, part string, data []byte) {
 		m := nats.NewMsg(c.names.done())
-		m.Header.Set(headerEpisode, id)
+		m.Header.Set(headerEpisodes, id)
 		m.Header.Set(headerWorker, "w")
 		m.Header.Set(headerHash, hash)
 		m.Header.Set(headerPart, part)

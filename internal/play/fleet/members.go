@@ -147,7 +147,7 @@ func (c *Coordinator) ask(ctx context.Context, m *nats.Msg) {
 	case askFile:
 		go c.sendPiece(m, &a)
 	case askReturn:
-		c.handBack(a.ID, c.nameOf(a.Worker), a.Reason)
+		c.handBack(a.ID, c.nameOf(a.Worker), a.Reason, a.Untouched)
 		reply(m, &answer{OK: true})
 	case askWait:
 		if c.Ledger != nil {

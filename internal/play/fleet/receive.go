@@ -1,13 +1,16 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -17,7 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// parts are the messages of one record.
+// parts are the messages of one parcel.
 type parts struct {
 	pieces   [][]byte
 	messages []jetstream.Msg
@@ -25,7 +28,7 @@ type parts struct {
 	size     int // of the pieces, in bytes
 }
 
-// maxIncomplete bounds the records of which parts are missing. A record that is forgotten arrives again.
+// maxIncomplete bounds the parcels of which parts are missing. A parcel that is forgotten arrives again.
 const maxIncomplete = 64
 
 func compare(a, b string) int { return strings.Compare(a, b) }
@@ -33,130 +36,200 @@ func compare(a, b string) int { return strings.Compare(a, b) }
 // decode reads a message of Seatrial. What cannot be read is not for it.
 func decode(data []byte, into any) bool { return json.Unmarshal(data, into) == nil }
 
-// maxRecord bounds a record: a hostile worker must not fill the memory.
-const maxRecord = 256 << 20
+// maxRecords bounds the records of a parcel, in bytes: a hostile worker must not fill the memory.
+const maxRecords = 256 << 20
 
-// receive takes one message with a record, or a part of it.
+// parcel is a message with records, until it is done with.
+type parcel struct {
+	c        *Coordinator
+	worker   string
+	hash     string
+	ids      []string // that the worker says it is about
+	messages []jetstream.Msg
+
+	mu       sync.Mutex
+	left     int
+	failed   error
+	repeated []string
+	refused  []string
+}
+
+// receive takes one message with records, or a part of it.
 func (c *Coordinator) receive(ctx context.Context, m jetstream.Msg) {
 	h := m.Headers()
-	id, worker, hash := h.Get(headerEpisode), h.Get(headerWorker), h.Get(headerHash)
+	p := &parcel{c: c, worker: h.Get(headerWorker), hash: h.Get(headerHash), ids: strings.Fields(h.Get(headerEpisodes)),
+		messages: []jetstream.Msg{m}}
 	var k, n int
 	if _, err := fmt.Sscanf(h.Get(headerPart), "%d/%d", &k, &n); err != nil || k < 1 || k > n || n > 4096 {
 		_ = m.TermWithReason("not a record") // nobody waits for it
 		return
 	}
-	whole, messages := m.Data(), []jetstream.Msg{m}
+	whole := m.Data()
 	if n > 1 {
-		key := worker + " " + id + " " + hash
-		c.mu.Lock()
-		p := c.parts[key]
-		if p == nil || len(p.pieces) != n {
-			if len(c.parts) >= maxIncomplete {
-				clear(c.parts)
-			}
-			p = &parts{pieces: make([][]byte, n), missing: n}
-			c.parts[key] = p
-		}
-		p.messages = append(p.messages, m)
-		if p.pieces[k-1] == nil {
-			p.pieces[k-1] = m.Data()
-			p.missing, p.size = p.missing-1, p.size+len(m.Data())
-		}
-		if p.size > maxRecord {
-			delete(c.parts, key)
-			c.mu.Unlock()
-			c.refuse(id, worker, fmt.Errorf("it has more than %d bytes", maxRecord), p.messages)
+		all, err := c.assemble(p, m, k, n)
+		if err != nil {
+			p.refuse(err)
 			return
 		}
-		if p.missing > 0 {
-			c.mu.Unlock()
+		if all == nil {
 			return
 		}
-		delete(c.parts, key)
-		c.mu.Unlock()
-		whole, messages = nil, p.messages
-		for _, piece := range p.pieces {
+		whole, p.messages = nil, all.messages
+		for _, piece := range all.pieces {
 			whole = append(whole, piece...)
 		}
 	}
-	finish := func(err error, known string) {
-		for _, m := range messages {
-			if err != nil {
-				_ = m.NakWithDelay(time.Second) // or its time runs out
-			} else {
-				_ = m.Ack() // or it comes again, and is known
-			}
-		}
-		if err == nil {
-			c.notify(worker, notice{Committed: []string{id + " " + hash + known}})
-		}
-	}
-	record, raw, err := unpack(whole, hash)
-	if err == nil && record.Transcript.Header.ID != id {
-		err = errors.New("it is a record of another episode")
-	}
-	if err == nil {
-		err = c.Run.Owns(&record.Transcript.Header)
-	}
+	lines, err := unpack(whole, p.hash)
 	if err != nil {
-		c.refuse(id, worker, err, messages)
+		p.refuse(err)
 		return
 	}
-	c.take(ctx, id, worker, record, raw, finish)
+	p.left = len(lines)
+	for _, raw := range lines {
+		record, err := episode.DecodeRecord(raw)
+		if err == nil && !slices.Contains(p.ids, record.Transcript.Header.ID) {
+			err = errors.New("it is a record of another episode")
+		}
+		if err == nil {
+			err = c.Run.Owns(&record.Transcript.Header)
+		}
+		if err != nil {
+			p.refuseOne(record, err)
+			continue
+		}
+		c.take(ctx, p, record, raw)
+	}
 }
 
-// unpack reads a packed record.
-func unpack(data []byte, hash string) (*episode.Record, []byte, error) {
+// assemble adds a part of a parcel. It returns all parts once they are here, and nil before.
+func (c *Coordinator) assemble(p *parcel, m jetstream.Msg, k, n int) (*parts, error) {
+	key := p.worker + " " + p.hash
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.parts[key]
+	if all == nil || len(all.pieces) != n {
+		if len(c.parts) >= maxIncomplete {
+			clear(c.parts)
+		}
+		all = &parts{pieces: make([][]byte, n), missing: n}
+		c.parts[key] = all
+	}
+	all.messages = append(all.messages, m)
+	if all.pieces[k-1] == nil {
+		all.pieces[k-1] = m.Data()
+		all.missing, all.size = all.missing-1, all.size+len(m.Data())
+	}
+	if all.size > maxRecords {
+		delete(c.parts, key)
+		p.messages = all.messages
+		return nil, fmt.Errorf("it has more than %d bytes", maxRecords)
+	}
+	if all.missing > 0 {
+		return nil, nil
+	}
+	delete(c.parts, key)
+	return all, nil
+}
+
+// done says that one record is on disk, or why it is not. After the last one the worker is told.
+func (p *parcel) done(id string, err error, repeated bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left--; repeated {
+		p.repeated = append(p.repeated, id)
+	}
+	if p.failed == nil {
+		p.failed = err
+	}
+	if p.left > 0 {
+		return
+	}
+	for _, m := range p.messages {
+		if p.failed != nil {
+			_ = m.NakWithDelay(time.Second) // or its time runs out
+		} else {
+			_ = m.Ack() // or it comes again, and is known
+		}
+	}
+	if p.failed == nil {
+		p.c.notify(p.worker, notice{Parcel: p.hash, Repeated: p.repeated, Refused: p.refused})
+	}
+}
+
+// refuse drops a parcel that cannot be read, and gives its orders out again.
+func (p *parcel) refuse(why error) {
+	for _, m := range p.messages {
+		_ = m.TermWithReason("refused") // or it comes again, and is refused again
+	}
+	p.report(why, p.ids)
+	p.c.notify(p.worker, notice{Parcel: p.hash, Refused: []string{why.Error()}, Repeated: p.ids})
+}
+
+// refuseOne drops a record that is none of this run. The orders that the parcel is about, and for which it has no
+// record, are given out again later: a worker that does this is broken or hostile.
+func (p *parcel) refuseOne(record *episode.Record, why error) {
+	var about []string
+	if record != nil {
+		about = []string{record.Transcript.Header.ID}
+	} else if len(p.ids) == 1 {
+		about = p.ids
+	}
+	p.report(why, about)
+	p.mu.Lock()
+	p.refused = append(p.refused, why.Error())
+	p.mu.Unlock()
+	p.done("", nil, false)
+}
+
+// report tells the user of a refusal and gives out the orders again.
+func (p *parcel) report(why error, ids []string) {
+	c, name := p.c, p.c.nameOf(p.worker)
+	c.mu.Lock()
+	c.counts.refused++
+	c.mu.Unlock()
+	c.Notice(fmt.Sprintf("a record of worker %s is refused: %v", name, why))
+	for _, id := range ids {
+		c.handBack(id, name, why.Error(), false)
+	}
+}
+
+// unpack reads the records of a parcel.
+func unpack(data []byte, hash string) ([][]byte, error) {
 	n, err := s2.DecodedLen(data)
-	if err == nil && n > maxRecord {
-		err = fmt.Errorf("it has %d bytes; at most %d are accepted", n, maxRecord)
+	if err == nil && n > maxRecords {
+		err = fmt.Errorf("it has %d bytes; at most %d are accepted", n, maxRecords)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the record cannot be read: %w", err)
+		return nil, fmt.Errorf("the record cannot be read: %w", err)
 	}
 	raw, err := s2.Decode(nil, data)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if hashOf(data) != hash {
-		return nil, nil, errors.New("the record does not match its digest")
+		return nil, errors.New("the record does not match its digest")
 	}
-	record, err := episode.DecodeRecord(raw)
-	return record, raw, err
+	return bytes.Split(raw, []byte("\n")), nil
 }
 
-// pack is the inverse of unpack.
-func pack(raw []byte) []byte { return s2.Encode(nil, raw) }
+// pack is the inverse of unpack. No record has a line break.
+func pack(records [][]byte) []byte { return s2.Encode(nil, bytes.Join(records, []byte("\n"))) }
 
 func hashOf(packed []byte) string {
 	sum := sha256.Sum256(packed)
 	return hex.EncodeToString(sum[:16])
 }
 
-// refuse drops a record that is none of this run, and gives its order out again.
-func (c *Coordinator) refuse(id, worker string, why error, messages []jetstream.Msg) {
-	for _, m := range messages {
-		_ = m.TermWithReason("refused") // or it comes again, and is refused again
-	}
-	c.mu.Lock()
-	c.counts.refused++
-	c.mu.Unlock()
-	c.Notice(fmt.Sprintf("a record of worker %s is refused: %v", c.nameOf(worker), why))
-	c.notify(worker, notice{Refused: why.Error(), Episode: id})
-	c.handBack(id, c.nameOf(worker), why.Error())
-}
-
 // take passes a record to who waits for it, commits one that came early, or compares one that came again.
-func (c *Coordinator) take(
-	ctx context.Context, id, worker string, record *episode.Record, raw []byte, finish func(error, string),
-) {
+func (c *Coordinator) take(ctx context.Context, p *parcel, record *episode.Record, raw []byte) {
+	id := record.Transcript.Header.ID
 	stored := func(err error) {
 		if err == nil {
 			c.mu.Lock()
 			c.counts.committed++
 			c.mu.Unlock()
 		}
-		finish(err, "")
+		p.done(id, err, false)
 	}
 	if c.give(id, outcome{record, stored}) {
 		return
@@ -167,14 +240,11 @@ func (c *Coordinator) take(
 		return // it stays in the stream for the next coordinator
 	}
 	if c.expected[id] != nil || c.early[id] != nil && !closed(c.early[id]) {
-		c.running.Go(func() { finish(errors.New("the first record of the episode is not on disk yet"), "") })
+		c.running.Go(func() { p.done(id, errors.New("the first record of the episode is not on disk yet"), false) })
 		return
 	}
-	c.running.Go(func() { c.compare(ctx, id, worker, record, raw, finish) })
+	c.running.Go(func() { c.compare(ctx, p, record, raw) })
 }
-
-// repeated marks the acknowledgement of a record of which nothing was stored: neither were its texts.
-const repeated = " repeated"
 
 func closed(done chan struct{}) bool {
 	select {
@@ -187,11 +257,10 @@ func closed(done chan struct{}) bool {
 
 // compare handles a record that nobody waits for: of an episode that is committed, or that was not given out yet by
 // this coordinator.
-func (c *Coordinator) compare(
-	ctx context.Context, id, worker string, record *episode.Record, raw []byte, finish func(error, string),
-) {
+func (c *Coordinator) compare(ctx context.Context, p *parcel, record *episode.Record, raw []byte) {
+	id := record.Transcript.Header.ID
 	if !transcript.Valid(record.Transcript.End().End) {
-		finish(nil, repeated) // it is played again
+		p.done(id, nil, true) // it is played again
 		return
 	}
 	var kept string
@@ -205,7 +274,7 @@ func (c *Coordinator) compare(
 		err = c.Run.Complete(ctx, record)
 	}
 	if err != nil {
-		finish(err, "")
+		p.done(id, err, false)
 		return
 	}
 	if kept == "" {
@@ -213,14 +282,14 @@ func (c *Coordinator) compare(
 		c.mu.Lock()
 		if c.early[id] != nil {
 			c.mu.Unlock()
-			finish(errors.New("another record of the episode is being written"), "")
+			p.done(id, errors.New("another record of the episode is being written"), false)
 			return
 		}
 		c.early[id] = done
 		c.mu.Unlock()
 		stored := func(err error) {
 			close(done)
-			finish(err, "")
+			p.done(id, err, false)
 		}
 		if err := c.Run.Store.Put(record, stored); err != nil {
 			stored(err)
@@ -233,10 +302,10 @@ func (c *Coordinator) compare(
 		c.counts.repeated++
 		c.mu.Unlock()
 		if digest != kept {
-			c.keepConflict(Conflict{Episode: id, Worker: c.nameOf(worker), Kept: kept, Other: digest}, raw)
+			c.keepConflict(Conflict{Episode: id, Worker: c.nameOf(p.worker), Kept: kept, Other: digest}, raw)
 		}
 	}
-	finish(err, repeated)
+	p.done(id, err, true)
 }
 
 // notify sends a notice to one worker.

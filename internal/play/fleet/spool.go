@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// spool is the folder of the records that a worker has played and that are not committed. A file is NAME, the hex
-// SHA-256 of its content and the content.
+// spool is the folder of the parcels that a worker has and that are not committed. A file is named by the parcel's hash,
+// and has the hex SHA-256 of its content and the content.
 type spool struct{ folder string }
 
-const spoolEnding = ".record"
+const spoolEnding = ".parcel"
 
 func openSpool(folder string) (*spool, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -23,19 +23,19 @@ func openSpool(folder string) (*spool, error) {
 	return &spool{folder}, nil
 }
 
-func (s *spool) path(episode string) string { return filepath.Join(s.folder, episode+spoolEnding) }
+func (s *spool) path(parcel string) string { return filepath.Join(s.folder, parcel+spoolEnding) }
 
-// keep writes a record; it is on disk when keep returns.
-func (s *spool) keep(episode string, data []byte) error {
+// keep writes a parcel; it is on disk when keep returns.
+func (s *spool) keep(parcel string, data []byte) error {
 	sum := sha256.Sum256(data)
-	file, err := os.CreateTemp(s.folder, episode+".part-") // an order may come twice at the same time
+	file, err := os.CreateTemp(s.folder, parcel+".part-")
 	if err != nil {
 		return err
 	}
 	part := file.Name()
 	_, err = file.Write(append([]byte(hex.EncodeToString(sum[:])+"\n"), data...))
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(part, s.path(episode))
+		err = os.Rename(part, s.path(parcel))
 	}
 	if err != nil {
 		_ = os.Remove(part) // it may be half written
@@ -48,16 +48,16 @@ func (s *spool) keep(episode string, data []byte) error {
 	return nil
 }
 
-// remove forgets a record that is committed.
-func (s *spool) remove(episode string) error {
-	err := os.Remove(s.path(episode))
+// remove forgets a parcel that is committed.
+func (s *spool) remove(parcel string) error {
+	err := os.Remove(s.path(parcel))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// left lists the records of an earlier worker, by episode. Those that are not whole are removed: their episodes are
+// left lists the parcels of an earlier worker, by hash. Those that are not whole are removed: their episodes are
 // played again.
 func (s *spool) left() (map[string][]byte, error) {
 	entries, err := os.ReadDir(s.folder)
@@ -67,7 +67,7 @@ func (s *spool) left() (map[string][]byte, error) {
 	found := map[string][]byte{}
 	for _, e := range entries {
 		path := filepath.Join(s.folder, e.Name())
-		episode, whole := strings.CutSuffix(e.Name(), spoolEnding)
+		parcel, whole := strings.CutSuffix(e.Name(), spoolEnding)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (s *spool) left() (map[string][]byte, error) {
 			_ = os.Remove(path) // of no use
 			continue
 		}
-		found[episode] = []byte(content)
+		found[parcel] = []byte(content)
 	}
 	return found, nil
 }

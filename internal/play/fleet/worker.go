@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -39,8 +40,9 @@ type Worker struct {
 
 	mu      sync.Mutex
 	playing map[string]under
-	unsent  map[string]*unsent
-	texts   map[string]bool // digests that the coordinator has
+	waiting []packed           // records for the next parcel
+	unsent  map[string]*unsent // parcels, by hash
+	texts   map[string]bool    // digests that the coordinator has
 	// consumers are those of the classes, once they are known.
 	consumers map[string]jetstream.Consumer
 	done      int
@@ -62,18 +64,40 @@ type under struct {
 	since    time.Time
 }
 
-// unsent is a record that is not committed yet.
+// packed is a record that is ready to be sent.
+type packed struct {
+	id    string
+	data  []byte
+	texts []string // digests of the texts that it carries
+	bill  *bill
+}
+
+// bill is a message with orders; it is acknowledged when nothing is left to do for it.
+type bill struct {
+	message jetstream.Msg
+	release context.CancelFunc
+	left    atomic.Int64
+}
+
+// done says that an order is committed or returned.
+func (b *bill) done() {
+	if b != nil && b.left.Add(-1) == 0 {
+		_ = b.message.Ack() // or it comes again, and its records are known
+		b.release()
+	}
+}
+
+// unsent is a parcel that is not committed yet.
 type unsent struct {
-	data      []byte // packed
-	hash      string
-	texts     []string
+	records   []packed
+	data      []byte // of the message
 	sent      time.Time
 	tries     int
 	committed chan struct{}
 }
 
 // maxUnsent bounds the records that a worker keeps because the coordinator does not take them.
-const maxUnsent = 256
+const maxUnsent = 1024
 
 // maxTexts bounds the digests that a worker remembers.
 const maxTexts = 1 << 17
@@ -127,7 +151,7 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	if w.spool, err = openSpool(w.Spool); err != nil {
 		return false, fmt.Errorf("the folder of finished episodes: %w", err)
 	}
-	left, err := w.spool.left()
+	left, err := w.left()
 	if err != nil {
 		return false, fmt.Errorf("the folder of finished episodes: %w", err)
 	}
@@ -145,13 +169,11 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	defer end()
 	var background, slots sync.WaitGroup
 	background.Go(func() { w.live(life) })
-	for _, id := range slices.Sorted(maps.Keys(left)) {
-		background.Go(func() { w.deliver(life, id, left[id], nil, nil) })
+	for _, hash := range slices.Sorted(maps.Keys(left)) {
+		background.Go(func() { w.deliver(life, hash, left[hash]) })
 	}
 	for class, n := range w.Slots {
-		for range n {
-			slots.Go(func() { w.slot(taking, ctx, life, class, &background) })
-		}
+		slots.Go(func() { w.serve(taking, ctx, life, class, n, &background) })
 	}
 	slots.Wait()
 	w.settle(ctx)
@@ -169,6 +191,35 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	return finished, cmp.Or(context.Cause(ctx), w.broken)
 }
 
+// left lists the parcels that an earlier worker has not delivered, by hash.
+func (w *Worker) left() (map[string]*unsent, error) {
+	files, err := w.spool.left()
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]*unsent{}
+	for hash, data := range files {
+		u := &unsent{data: data, committed: make(chan struct{})}
+		lines, err := unpack(data, hash)
+		for _, line := range lines {
+			var record *episode.Record
+			if record, err = episode.DecodeRecord(line); err != nil {
+				break
+			}
+			u.records = append(u.records, packed{id: record.Transcript.Header.ID})
+		}
+		if err != nil {
+			w.Notice(fmt.Sprintf("finished episodes in %s are of no use and will be played again: %v", w.Spool, err))
+			if err := w.spool.remove(hash); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		list[hash] = u
+	}
+	return list, nil
+}
+
 // leaveWait is how long a worker that is interrupted waits for what it has sent to be committed.
 const leaveWait = 500 * time.Millisecond
 
@@ -180,7 +231,7 @@ func (w *Worker) settle(ctx context.Context) {
 	}
 	for time.Now().Before(deadline) {
 		w.mu.Lock()
-		n := len(w.unsent)
+		n := len(w.unsent) + len(w.waiting)
 		w.mu.Unlock()
 		select {
 		case <-w.finished:
@@ -213,7 +264,10 @@ func (w *Worker) live(ctx context.Context) {
 func (w *Worker) sayBeat(bye bool) {
 	const shown = 64
 	w.mu.Lock()
-	b := beat{ID: w.Number, Name: w.Name, Done: w.done, Unsent: len(w.unsent), Drained: w.drained, Bye: bye}
+	b := beat{ID: w.Number, Name: w.Name, Done: w.done, Unsent: len(w.waiting), Drained: w.drained, Bye: bye}
+	for _, u := range w.unsent {
+		b.Unsent += len(u.records)
+	}
 	for id, p := range w.playing {
 		b.Playing = append(b.Playing, playing{id, p.instance, time.Since(p.since)})
 	}
@@ -238,27 +292,21 @@ func (w *Worker) hear(m *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.heard = time.Now()
-	for _, text := range n.Committed {
-		text, unstored := strings.CutSuffix(text, repeated)
-		id, hash, _ := strings.Cut(text, " ")
-		if u := w.unsent[id]; u != nil && u.hash == hash {
-			if unstored {
-				u.texts = nil
+	if u := w.unsent[n.Parcel]; u != nil {
+		for i := range u.records {
+			if slices.Contains(n.Repeated, u.records[i].id) {
+				u.records[i].texts = nil
 			}
-			close(u.committed)
-			delete(w.unsent, id)
 		}
+		close(u.committed)
+		delete(w.unsent, n.Parcel)
+	}
+	for _, why := range n.Refused {
+		go w.Notice("the coordinator refuses a record: " + why)
 	}
 	if n.Drain && !w.drained {
 		w.drained = true
 		w.stop()
-	}
-	if n.Refused != "" {
-		if u := w.unsent[n.Episode]; u != nil {
-			go w.Notice(fmt.Sprintf("the coordinator refuses the record of episode %s: %s", n.Episode, n.Refused))
-			close(u.committed) // nobody wants it
-			delete(w.unsent, n.Episode)
-		}
 	}
 	if n.Epoch == "" {
 		return
@@ -300,20 +348,24 @@ func (w *Worker) unpaused(ctx context.Context) error {
 // fetchWait is how long a worker waits for an order before it asks again.
 const fetchWait = 20 * time.Second
 
-// slot plays one episode after another. No order is taken after taking ends; ctx interrupts episodes.
-func (w *Worker) slot(taking, ctx, life context.Context, class string, background *sync.WaitGroup) {
+// serve plays orders of a class, n at the same time. One request for orders is open at any time, however many places
+// are free, because idle workers shall cost nothing. No order is taken after taking ends; ctx interrupts episodes.
+func (w *Worker) serve(taking, ctx, life context.Context, class string, n int, background *sync.WaitGroup) {
+	places := make(chan struct{}, n)
+	var slots sync.WaitGroup
+	defer slots.Wait()
 	for failures := 0; taking.Err() == nil; {
 		if w.unpaused(taking) != nil {
 			return
 		}
 		select {
-		case w.room <- struct{}{}:
+		case places <- struct{}{}:
 		case <-taking.Done():
 			return
 		}
 		m, err := w.next(taking, class)
 		if m == nil {
-			<-w.room
+			<-places
 			if err != nil && taking.Err() == nil {
 				failures = min(failures+1, 8)
 				_ = pause(taking, time.Duration(failures)*250*time.Millisecond)
@@ -321,11 +373,14 @@ func (w *Worker) slot(taking, ctx, life context.Context, class string, backgroun
 			continue
 		}
 		failures = 0
-		w.one(ctx, life, m, background)
+		slots.Go(func() {
+			defer func() { <-places }()
+			w.carryOut(ctx, life, m, background)
+		})
 	}
 }
 
-// next takes one order from the queue; nil if there is none now.
+// next takes one message with orders from the queue; nil if there is none now.
 func (w *Worker) next(ctx context.Context, class string) (jetstream.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
@@ -356,22 +411,39 @@ func (w *Worker) next(ctx context.Context, class string) (jetstream.Msg, error) 
 	return nil, err
 }
 
-// one plays the episode of an order and delivers its record.
-func (w *Worker) one(ctx, life context.Context, m jetstream.Msg, background *sync.WaitGroup) {
-	var wire orderJSON
-	if !decode(m.Data(), &wire) {
-		_ = m.TermWithReason("not an order") // nobody waits for it
-		<-w.room
+// carryOut plays the orders of a message, one after the other.
+func (w *Worker) carryOut(ctx, life context.Context, m jetstream.Msg, background *sync.WaitGroup) {
+	var wires []orderJSON
+	if !decode(m.Data(), &wires) || len(wires) == 0 {
+		_ = m.TermWithReason("no orders") // nobody waits for it
 		return
 	}
+	holding, release := context.WithCancel(life)
+	background.Go(func() { keepOrders(holding, m) })
+	b := &bill{message: m, release: release}
+	b.left.Store(int64(len(wires)))
+	for i := range wires {
+		if ctx.Err() != nil {
+			w.giveBack(life, wires[i].Header.ID, errors.New("the worker was stopped"), true)
+			b.done()
+			continue
+		}
+		w.room <- struct{}{} // records leave on their own
+		if !w.one(ctx, life, &wires[i], b, background) {
+			<-w.room
+			b.done()
+		}
+	}
+}
+
+// one plays the episode of an order and passes its record on; false if the order was returned.
+func (w *Worker) one(ctx, life context.Context, wire *orderJSON, b *bill, background *sync.WaitGroup) bool {
 	o := &episode.Order{Header: wire.Header, Model: wire.Model, Budget: wire.Budget}
 	id := o.Header.ID
 	var err error
 	if wire.Failed != "" {
 		o.Failed, err = transcript.Decode([]byte(wire.Failed))
 	}
-	holding, release := context.WithCancel(life)
-	background.Go(func() { keepOrder(holding, m) })
 	w.mu.Lock()
 	w.playing[id] = under{o.Header.Instance, time.Now()}
 	w.mu.Unlock()
@@ -384,40 +456,61 @@ func (w *Worker) one(ctx, life context.Context, m jetstream.Msg, background *syn
 	known := w.texts
 	w.mu.Unlock()
 	w.check(record)
-	if err == nil && record.Transcript.End().End == transcript.EndInterrupted {
+	stopped := err == nil && record.Transcript.End().End == transcript.EndInterrupted
+	if stopped {
 		err = errors.New("the worker was stopped")
 	}
-	var data []byte
-	var texts []string
+	p := packed{id: id, bill: b}
 	if err == nil {
-		data, texts, err = w.encoder.Encode(record, func(digest string) bool {
+		p.data, p.texts, err = w.encoder.Encode(record, func(digest string) bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			return known[digest]
 		})
 	}
 	if err != nil {
-		release()
-		<-w.room
-		w.giveBack(life, id, err)
-		_ = m.TermWithReason(err.Error()) // the coordinator gives it out again
-		return
+		w.giveBack(life, id, err, stopped || ctx.Err() != nil)
+		return false
 	}
-	packed := pack(data)
-	if err := w.spool.keep(id, packed); err != nil {
-		w.mu.Lock()
-		first := !w.warned
-		w.warned = true
-		w.mu.Unlock()
-		if first {
-			w.Notice(fmt.Sprintf("finished episodes cannot be kept on disk until they are acknowledged: %v", err))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting = append(w.waiting, p); len(w.waiting) == 1 {
+		background.Go(func() { w.pack(life) })
+	}
+	return true
+}
+
+// pack makes parcels of the records that wait and of those that follow soon, and delivers them.
+func (w *Worker) pack(ctx context.Context) {
+	_ = pause(ctx, gatherParcel) // a record is kept on disk also when the worker ends
+	w.mu.Lock()
+	list := w.waiting
+	w.waiting = nil
+	w.mu.Unlock()
+	var delivering sync.WaitGroup
+	defer delivering.Wait()
+	for len(list) > 0 {
+		n, size := 0, 0
+		var lines [][]byte
+		for n < len(list) && n < maxParcel && size < parcelSize {
+			lines, size = append(lines, list[n].data), size+len(list[n].data)
+			list[n].data = nil
+			n++
 		}
+		u := &unsent{records: list[:n], data: pack(lines), committed: make(chan struct{})}
+		list = list[n:]
+		hash := hashOf(u.data)
+		if err := w.spool.keep(hash, u.data); err != nil {
+			w.mu.Lock()
+			first := !w.warned
+			w.warned = true
+			w.mu.Unlock()
+			if first {
+				w.Notice(fmt.Sprintf("finished episodes cannot be kept on disk until they are acknowledged: %v", err))
+			}
+		}
+		delivering.Go(func() { w.deliver(ctx, hash, u) })
 	}
-	background.Go(func() {
-		defer func() { <-w.room }()
-		w.deliver(life, id, packed, texts, m)
-		release()
-	})
 }
 
 // maxBroken is after how many failures of Seatrial itself in a row a worker stops: its machine is broken, and would
@@ -448,50 +541,38 @@ func (w *Worker) perform(ctx context.Context, o *episode.Order) (record *episode
 	return w.Run.Perform(ctx, o)
 }
 
-// keepOrder keeps an order from being given to another worker.
-func keepOrder(ctx context.Context, m jetstream.Msg) {
+// keepOrders keeps orders from being given to another worker.
+func keepOrders(ctx context.Context, m jetstream.Msg) {
 	for pause(ctx, progress) == nil {
-		_ = m.InProgress() // or the order is given out again, which does no harm
+		_ = m.InProgress() // or the orders are given out again, which does no harm
 	}
 }
 
-// giveBack returns an order that the worker cannot carry out.
-func (w *Worker) giveBack(ctx context.Context, id string, why error) {
+// giveBack returns an order that the worker cannot carry out, or has not touched.
+func (w *Worker) giveBack(ctx context.Context, id string, why error, untouched bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, _ = request(ctx, w.Conn, w.names.ask(), &ask{
-		Kind: askReturn, Worker: w.Number, ID: id, Reason: why.Error(),
+		Kind: askReturn, Worker: w.Number, ID: id, Reason: why.Error(), Untouched: untouched,
 	}) // its time runs out otherwise
 }
 
-// deliver sends a record until it is committed, and then forgets it.
-func (w *Worker) deliver(ctx context.Context, id string, packed []byte, texts []string, m jetstream.Msg) {
-	u := &unsent{data: packed, hash: hashOf(packed), texts: texts, committed: make(chan struct{})}
+// deliver sends a parcel until it is committed, and then forgets it.
+func (w *Worker) deliver(ctx context.Context, hash string, u *unsent) {
 	w.mu.Lock()
-	if other := w.unsent[id]; other != nil { // the same order came twice
-		w.mu.Unlock()
-		select {
-		case <-other.committed:
-		case <-ctx.Done():
-			return
-		}
-		w.mu.Lock()
-	}
-	w.unsent[id] = u
+	w.unsent[hash] = u
 	w.mu.Unlock()
 	for {
-		if w.due(u) {
-			if w.send(ctx, id, u) == nil {
-				w.mu.Lock()
-				u.sent, u.tries = time.Now(), u.tries+1
-				w.mu.Unlock()
-			}
+		if w.due(u) && w.send(ctx, hash, u) == nil {
+			w.mu.Lock()
+			u.sent, u.tries = time.Now(), u.tries+1
+			w.mu.Unlock()
 		}
 		wait, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
 		select {
 		case <-u.committed:
 			cancel()
-			w.committed(id, u, m)
+			w.committed(hash, u)
 			return
 		case <-wait.Done():
 		}
@@ -502,7 +583,7 @@ func (w *Worker) deliver(ctx context.Context, id string, packed []byte, texts []
 	}
 }
 
-// due reports whether a record is to be sent now. It is sent again only to a coordinator that lives.
+// due reports whether a parcel is to be sent now. It is sent again only to a coordinator that lives.
 func (w *Worker) due(u *unsent) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -512,37 +593,46 @@ func (w *Worker) due(u *unsent) bool {
 	return time.Since(w.heard) < 2*beatEvery && time.Since(u.sent) > resendWait<<min(u.tries, 4)
 }
 
-// committed forgets a record that the run has.
-func (w *Worker) committed(id string, u *unsent, m jetstream.Msg) {
+// committed forgets a parcel that the run has.
+func (w *Worker) committed(hash string, u *unsent) {
 	w.mu.Lock()
-	w.done++
-	if len(w.texts)+len(u.texts) > maxTexts {
-		w.texts = map[string]bool{}
-	}
-	for _, digest := range u.texts {
-		w.texts[digest] = true
+	for i := range u.records {
+		w.done++
+		if len(w.texts)+len(u.records[i].texts) > maxTexts {
+			w.texts = map[string]bool{}
+		}
+		for _, digest := range u.records[i].texts {
+			w.texts[digest] = true
+		}
 	}
 	w.mu.Unlock()
-	if err := w.spool.remove(id); err != nil {
-		w.Notice(fmt.Sprintf("a committed episode cannot be removed from %s: %v", w.Spool, err))
+	if err := w.spool.remove(hash); err != nil {
+		w.Notice(fmt.Sprintf("committed episodes cannot be removed from %s: %v", w.Spool, err))
 	}
-	if m != nil {
-		_ = m.Ack() // or it comes again, and its record is known
+	for i := range u.records {
+		if u.records[i].bill != nil { // not of an earlier worker
+			u.records[i].bill.done()
+			<-w.room
+		}
 	}
 }
 
-// send puts a record into the stream, in parts if it is long.
-func (w *Worker) send(ctx context.Context, id string, u *unsent) error {
-	size := int(w.Conn.MaxPayload()) - 4096
+// send puts a parcel into the stream, in parts if it is long.
+func (w *Worker) send(ctx context.Context, hash string, u *unsent) error {
+	size := int(w.Conn.MaxPayload()) - 8192
 	if size <= 0 {
 		return nats.ErrConnectionClosed
+	}
+	ids := make([]string, len(u.records))
+	for i := range u.records {
+		ids[i] = u.records[i].id
 	}
 	n := max(1, (len(u.data)+size-1)/size)
 	for k := range n {
 		m := nats.NewMsg(w.names.done())
-		m.Header.Set(headerEpisode, id)
+		m.Header.Set(headerEpisodes, strings.Join(ids, " "))
 		m.Header.Set(headerWorker, w.Number)
-		m.Header.Set(headerHash, u.hash)
+		m.Header.Set(headerHash, hash)
 		m.Header.Set(headerPart, fmt.Sprintf("%d/%d", k+1, n))
 		m.Data = u.data[k*size : min(len(u.data), (k+1)*size)]
 		bounded, cancel := context.WithTimeout(ctx, replyWait)
