@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -426,25 +426,25 @@ func TestOtherBytesAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var record map[string]json.RawMessage
-		var text string
-		if err := errors.Join(json.Unmarshal(raw, &record), json.Unmarshal(record["transcript"], &text)); err != nil {
-			t.Fatal(err)
-		}
+		length, n := binary.Uvarint(raw) // of the first record
+		first, text, _ := strings.Cut(string(raw[n:n+int(length)]), "\n")
 		other := strings.Replace(text, `"rows":1,`, `"rows":2,`, 1)
 		if other == text {
 			continue
 		}
+		var record map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(first), &record); err != nil {
+			t.Fatal(err)
+		}
 		sum := sha256.Sum256([]byte(other))
-		digest, _ := json.Marshal(hex.EncodeToString(sum[:16])) // strings have a form
-		record["transcript"], _ = json.Marshal(other)
-		record["digest"] = digest
-		raw, _ = json.Marshal(record)
-		forged = s2.Encode(nil, raw)
+		record["digest"], _ = json.Marshal(hex.EncodeToString(sum[:16])) // strings have a form
+		changed, _ := json.Marshal(record)
+		lied := string(changed) + "\n" + other
+		forged = s2.Encode(nil, append(binary.AppendUvarint(nil, uint64(len(lied))), lied...))
 		whole := sha256.Sum256(forged)
 		for _, data := range [][]byte{[]byte("nonsense"), forged[:len(forged)/2], forged} {
 			lie := nats.NewMsg(m.Subject)
-			lie.Header = nats.Header{"Seatrial-Episode": m.Header["Seatrial-Episode"], "Seatrial-Worker": {"mallory"},
+			lie.Header = nats.Header{"Seatrial-Episodes": m.Header["Seatrial-Episodes"], "Seatrial-Worker": {"mallory"},
 				"Seatrial-Hash": {hex.EncodeToString(whole[:16])}, "Seatrial-Part": {"1/1"}}
 			lie.Data = data
 			if err := conn.PublishMsg(lie); err != nil {
@@ -463,7 +463,7 @@ func TestOtherBytesAreFound(t *testing.T) {
 	if !strings.Contains(f.main.said.String(), "worker mallory sent another transcript") {
 		t.Errorf("nothing is said of it: %s", f.main.said.String())
 	}
-	kept, _ := filepath.Glob(f.run() + ".fleet/conflicts/*.json")
+	kept, _ := filepath.Glob(f.run() + ".fleet/conflicts/*.jsonl")
 	if len(kept) != 1 {
 		t.Errorf("%q is kept of the other record, want one file", kept)
 	}

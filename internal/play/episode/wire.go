@@ -1,26 +1,28 @@
 package episode
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// recordJSON is a record on its way from the process that played the episode to the one that keeps the run.
+// recordJSON is the first line of a record on its way from the process that played the episode to the one that keeps the
+// run. The transcript follows, as [transcript.Transcript.Encode] writes it.
 type recordJSON struct {
-	Digest     string            `json:"digest"`     // of Transcript
-	Transcript string            `json:"transcript"` // as [transcript.Transcript.Encode] writes it
-	StartedAt  time.Time         `json:"started_at"`
-	Elapsed    time.Duration     `json:"elapsed"`
-	Decisions  []time.Duration   `json:"decisions,omitempty"`
-	Account    json.RawMessage   `json:"account,omitempty"`
-	Texts      map[string]string `json:"texts,omitempty"` // that Account names, by digest
+	Digest    string            `json:"digest"` // of the transcript
+	StartedAt time.Time         `json:"started_at"`
+	Elapsed   time.Duration     `json:"elapsed"`
+	Decisions []time.Duration   `json:"decisions,omitempty"`
+	Account   json.RawMessage   `json:"account,omitempty"`
+	Texts     map[string]string `json:"texts,omitempty"` // that Account names, by digest
 }
 
 // Encoder writes records for another process. It is safe for concurrent use.
@@ -41,8 +43,7 @@ func (e *Encoder) Encode(r *Record, known func(digest string) bool) (data []byte
 		return nil, nil, err
 	}
 	wire := recordJSON{
-		Digest: digestOf(encoded), Transcript: string(encoded),
-		StartedAt: r.StartedAt, Elapsed: r.Elapsed, Decisions: r.Decisions,
+		Digest: digestOf(encoded), StartedAt: r.StartedAt, Elapsed: r.Elapsed, Decisions: r.Decisions,
 	}
 	if account != nil {
 		wire.Account, wire.Texts = account.json, account.texts
@@ -55,19 +56,20 @@ func (e *Encoder) Encode(r *Record, known func(digest string) bool) (data []byte
 		}
 	}
 	data, err = task.Marshal(&wire)
-	return data, texts, err
+	return slices.Concat(data, []byte("\n"), encoded), texts, err
 }
 
 // DecodeRecord reads what [Encoder.Encode] wrote, and checks its digests. [Run.Complete] makes it whole.
 func DecodeRecord(data []byte) (*Record, error) {
 	var wire recordJSON
-	if err := task.DecodeStrict(data, &wire); err != nil {
+	first, text, _ := bytes.Cut(data, []byte("\n"))
+	if err := task.DecodeStrict(first, &wire); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	if digestOf([]byte(wire.Transcript)) != wire.Digest {
+	if digestOf(text) != wire.Digest {
 		return nil, errors.New("record: the transcript does not match its digest")
 	}
-	t, err := transcript.Decode([]byte(wire.Transcript))
+	t, err := transcript.Decode(text)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}

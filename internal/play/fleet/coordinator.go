@@ -588,7 +588,7 @@ func (c *Coordinator) keepConflict(found Conflict, data []byte) {
 		found.Episode, found.Other, found.Kept))
 	err := os.MkdirAll(c.Conflicts, 0o700)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(c.Conflicts, found.Episode+"."+found.Other+".json"), data, 0o600)
+		err = os.WriteFile(filepath.Join(c.Conflicts, found.Episode+"."+found.Other+".jsonl"), data, 0o600)
 	}
 	if err != nil {
 		c.Notice(fmt.Sprintf("that transcript cannot be kept: %v", err))

@@ -105,7 +105,7 @@ type orderJSON struct {
 	Failed string            `json:"failed,omitempty"` // the encoded transcript
 }
 
-// Headers of the message of a parcel: packed records, one a line.
+// Headers of the message of a parcel: some records, packed.
 const (
 	headerEpisodes = "Seatrial-Episodes" // ids, between blanks
 	headerWorker   = "Seatrial-Worker"

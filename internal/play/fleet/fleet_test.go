@@ -149,7 +149,7 @@ func TestRecordsThatCannotBeReadAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed := pack([][]byte{[]byte(`{"transcript":"none","digest":"of nothing"}`)})
+	packed := pack([][]byte{[]byte(`{"digest":"of nothing"}` + "\nnone")})
 	long := s2.Encode(nil, make([]byte, maxRecords+1))
 	pieces := [][]byte{packed[:7], packed[7:9], packed[9:]}
 	send := func(id, hash, part string, data []byte) {

@@ -1,9 +1,9 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -79,13 +79,13 @@ func (c *Coordinator) receive(ctx context.Context, m jetstream.Msg) {
 			whole = append(whole, piece...)
 		}
 	}
-	lines, err := unpack(whole, p.hash)
+	records, err := unpack(whole, p.hash)
 	if err != nil {
 		p.refuse(err)
 		return
 	}
-	p.left = len(lines)
-	for _, raw := range lines {
+	p.left = len(records)
+	for _, raw := range records {
 		record, err := episode.DecodeRecord(raw)
 		if err == nil && !slices.Contains(p.ids, record.Transcript.Header.ID) {
 			err = errors.New("it is a record of another episode")
@@ -209,11 +209,29 @@ func unpack(data []byte, hash string) ([][]byte, error) {
 	if hashOf(data) != hash {
 		return nil, errors.New("the record does not match its digest")
 	}
-	return bytes.Split(raw, []byte("\n")), nil
+	var records [][]byte
+	for len(raw) > 0 {
+		length, n := binary.Uvarint(raw)
+		if n <= 0 || length > uint64(len(raw)-n) {
+			return nil, errors.New("the parcel cannot be read: a record is cut off")
+		}
+		records = append(records, raw[n:n+int(length)])
+		raw = raw[n+int(length):]
+	}
+	if len(records) == 0 {
+		return nil, errors.New("the parcel has no records")
+	}
+	return records, nil
 }
 
-// pack is the inverse of unpack. No record has a line break.
-func pack(records [][]byte) []byte { return s2.Encode(nil, bytes.Join(records, []byte("\n"))) }
+// pack is the inverse of unpack: each record follows its length.
+func pack(records [][]byte) []byte {
+	var raw []byte
+	for _, record := range records {
+		raw = append(binary.AppendUvarint(raw, uint64(len(record))), record...)
+	}
+	return s2.Encode(nil, raw)
+}
 
 func hashOf(packed []byte) string {
 	sum := sha256.Sum256(packed)

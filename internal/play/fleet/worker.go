@@ -200,10 +200,10 @@ func (w *Worker) left() (map[string]*unsent, error) {
 	list := map[string]*unsent{}
 	for hash, data := range files {
 		u := &unsent{data: data, committed: make(chan struct{})}
-		lines, err := unpack(data, hash)
-		for _, line := range lines {
+		all, err := unpack(data, hash)
+		for _, one := range all {
 			var record *episode.Record
-			if record, err = episode.DecodeRecord(line); err != nil {
+			if record, err = episode.DecodeRecord(one); err != nil {
 				break
 			}
 			u.records = append(u.records, packed{id: record.Transcript.Header.ID})
@@ -491,13 +491,13 @@ func (w *Worker) pack(ctx context.Context) {
 	defer delivering.Wait()
 	for len(list) > 0 {
 		n, size := 0, 0
-		var lines [][]byte
+		var records [][]byte
 		for n < len(list) && n < maxParcel && size < parcelSize {
-			lines, size = append(lines, list[n].data), size+len(list[n].data)
+			records, size = append(records, list[n].data), size+len(list[n].data)
 			list[n].data = nil
 			n++
 		}
-		u := &unsent{records: list[:n], data: pack(lines), committed: make(chan struct{})}
+		u := &unsent{records: list[:n], data: pack(records), committed: make(chan struct{})}
 		list = list[n:]
 		hash := hashOf(u.data)
 		if err := w.spool.keep(hash, u.data); err != nil {
