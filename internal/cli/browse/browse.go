@@ -13,9 +13,11 @@ import (
 	"strconv"
 
 	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/machines"
 	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/report/comparison"
 	"github.com/seatrial/seatrial/internal/report/index"
 	"github.com/seatrial/seatrial/internal/report/runs"
@@ -92,6 +94,7 @@ func open(ctx context.Context, path, suiteDir, cache string) (*view.Run, func() 
 	participants.KeepRows(r.Open)
 	if r.Open != nil {
 		r.Content, r.Planned = index.Of(r.Open), settings.Planned(r.Open)
+		r.Ask = func(ctx context.Context) *fleet.Status { return machines.Status(ctx, path) }
 		meta := r.Open.Store.Meta()
 		absolute, err := filepath.Abs(path)
 		if err != nil {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -98,24 +96,34 @@ func (h *Host) setCommand() *cobra.Command {
 	return cmd
 }
 
-// steer sends a command to the coordinator of a run and prints its status.
-func (h *Host) steer(ctx context.Context, run string, do *fleet.Command) error {
-	none := diag.Usagef("no process coordinates %s now", run).
-		WithHint("seatrial run --listen or --nats; seatrial report %s shows what is done", run)
+// errNobody says that no process coordinates a run now.
+var errNobody = errors.New("no process coordinates the run now")
+
+// Status asks the coordinator of a run how it is; nil if no process coordinates the run now.
+func Status(ctx context.Context, run string) *fleet.Status {
+	out, err := tell(ctx, run, &fleet.Command{Do: fleet.DoStatus})
+	if err != nil {
+		return nil
+	}
+	return out.Status
+}
+
+// tell sends a command to the coordinator of a run.
+func tell(ctx context.Context, run string, do *fleet.Command) (*fleet.Outcome, error) {
 	data, err := os.ReadFile(filepath.Join(run+Suffix, fileContact))
 	if errors.Is(err, fs.ErrNotExist) {
-		return none
+		return nil, errNobody
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var c contact
 	if err := json.Unmarshal(data, &c); err != nil {
-		return diag.Usagef("%s: %v", filepath.Join(run+Suffix, fileContact), err)
+		return nil, diag.Usagef("%s: %v", filepath.Join(run+Suffix, fileContact), err)
 	}
 	token, err := c.Fleet.Token()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -124,16 +132,26 @@ func (h *Host) steer(ctx context.Context, run string, do *fleet.Command) error {
 		Key: c.Fleet.Key,
 	}, nil, func(string) {})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return none // a killed coordinator has left its address
+		return nil, errNobody // a killed coordinator has left its address
 	}
 	if err != nil {
-		return connectError(c.Fleet.Servers, err)
+		return nil, connectError(c.Fleet.Servers, err)
 	}
 	defer conn.Close()
 	out, err := fleet.Steer(ctx, conn, c.Run, do)
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, errNobody
+	}
+	return out, err
+}
+
+// steer sends a command to the coordinator of a run and prints its status.
+func (h *Host) steer(ctx context.Context, run string, do *fleet.Command) error {
+	out, err := tell(ctx, run, do)
 	switch {
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, context.DeadlineExceeded):
-		return none
+	case errors.Is(err, errNobody):
+		return diag.Usagef("no process coordinates %s now", run).
+			WithHint("seatrial run --listen or --nats; seatrial report %s shows what is done", run)
 	case err != nil:
 		return err
 	case out.Error != "":
@@ -171,14 +189,8 @@ func (h *Host) printStatus(s *fleet.Status) {
 	}
 	for i := range s.Workers {
 		w := &s.Workers[i]
-		state := strings.Join(w.Classes, ",")
-		switch {
-		case w.Lost:
-			state = fmt.Sprintf("vanished %.0f s ago", w.Silent)
-		case w.Draining:
-			state = "draining"
-		}
-		h.Printf("%-20s %-22s %8d %8d %8d %10.0f  %s\n", w.Name, w.ID, w.Playing, w.Done, w.Unsent, w.PerMinute, state)
+		h.Printf("%-20s %-22s %8d %8d %8d %10.0f  %s\n", w.Name, w.ID, w.Playing, w.Done, w.Unsent, w.PerMinute,
+			w.State())
 	}
 	for _, e := range s.Stalled {
 		h.Printf("stalled: %s on %s for %.0f s\n", e.Instance, e.Worker, e.Seconds)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -271,6 +272,17 @@ type WorkerStatus struct {
 	Silent    float64  `json:"silent_seconds"`
 	Lost      bool     `json:"lost"`
 	Draining  bool     `json:"draining"`
+}
+
+// State says in words what a worker is doing.
+func (w *WorkerStatus) State() string {
+	switch {
+	case w.Lost:
+		return fmt.Sprintf("vanished %.0f s ago", w.Silent)
+	case w.Draining:
+		return "draining"
+	}
+	return strings.Join(w.Classes, ",")
 }
 
 // Stalled is an episode that takes long.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/chart"
 	"github.com/seatrial/seatrial/internal/report/index"
@@ -27,6 +28,7 @@ type overviewView struct {
 	Notes     []string
 	Labels    map[string]string
 	Suite     string
+	Machines  *fleet.Status // nil if the run is not played on several
 }
 
 func (s *Server) start(q *request) (*pageData, error) {
@@ -42,6 +44,9 @@ func (s *Server) overview(q *request) (*pageData, error) {
 	for _, c := range chartsOf(body.Summaries) {
 		body.Charts = append(body.Charts, template.HTML(c.Figure())) //nolint:gosec // the chart escapes its texts
 	}
+	q.run.mu.Lock()
+	body.Machines = q.run.status
+	q.run.mu.Unlock()
 	if run := q.run.Open; run != nil {
 		body.Notes, body.Labels, body.Suite = run.Notes(), run.Labels(), run.Store.Meta().Suite
 	}

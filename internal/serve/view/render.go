@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/chart"
@@ -166,6 +167,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 			return table.None
 		}
 		return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of))
+	},
+	"whole": func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) },
+	"span": func(seconds float64) string {
+		return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 	},
 	"seconds": func(ms float64) string {
 		if ms < 10 {

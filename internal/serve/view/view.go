@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/report/comparison"
 	"github.com/seatrial/seatrial/internal/report/index"
 	"github.com/seatrial/seatrial/internal/report/runs"
@@ -30,6 +31,9 @@ type Run struct {
 	Index    *index.Index
 	Open     *runs.Run // nil for a bundle
 	Planned  int       // how many episodes the run has when it is finished; 0 if that is not known
+	// Ask asks the coordinator of a run on several machines how it is; nil if nothing coordinates the run now. It may be
+	// nil itself.
+	Ask func(context.Context) *fleet.Status
 
 	mu        sync.Mutex
 	problem   error           // why the index could not be brought up to date
@@ -37,6 +41,8 @@ type Run struct {
 	summaries []index.Summary // nil before the first
 	summing   chan struct{}   // closed when summaries under way are ready; nil if none are
 	sums      int             // how often they were computed
+	status    *fleet.Status   // of the machines that play the run; nil if none do
+	told      int             // how often it changed
 	drawn     drawn
 }
 
@@ -55,20 +61,37 @@ type Server struct {
 func (s *Server) Follow(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, r := range s.Runs {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				began := time.Now()
-				r.Update(ctx)
-				pause := time.NewTimer(max(time.Second, 4*time.Since(began)))
-				select {
-				case <-ctx.Done():
-				case <-pause.C:
-				}
-				pause.Stop()
-			}
-		})
+		all.Go(func() { again(ctx, r.Update) })
+		if r.Ask != nil {
+			all.Go(func() { again(ctx, r.Inquire) })
+		}
 	}
 	all.Wait()
+}
+
+// again repeats what takes a while until ctx is done.
+func again(ctx context.Context, do func(context.Context)) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		do(ctx)
+		pause := time.NewTimer(max(time.Second, 4*time.Since(began)))
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// Inquire asks once how the machines are that play the run.
+func (r *Run) Inquire(ctx context.Context) {
+	status := r.Ask(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if status != nil || r.status != nil {
+		r.told++
+	}
+	r.status = status
 }
 
 // Update brings the index of the run up to date once. Pages show an error.
@@ -187,7 +210,7 @@ type state struct {
 
 func (r *Run) now() state {
 	r.mu.Lock()
-	sums := r.sums
+	changes := r.sums + r.told
 	r.mu.Unlock()
-	return state{r.Index.Version() + sums, r.Index.Episodes(), r.Planned, r.Index.State() != ""}
+	return state{r.Index.Version() + changes, r.Index.Episodes(), r.Planned, r.Index.State() != ""}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/comparison"
 	"github.com/seatrial/seatrial/internal/report/index"
@@ -503,5 +504,44 @@ func TestABundleIsShown(t *testing.T) {
 	}
 	if page := w.get("/runs/1/tasks", http.StatusNotFound); !strings.Contains(page, "open the run that it is from") {
 		t.Error("the page of tasks does not say what to do")
+	}
+}
+
+// TestMachinesAreShownWhileTheyPlay asks how the machines are that play a run: the first page shows each worker, follows
+// it, and shows nothing of it when the run is over.
+func TestMachinesAreShownWhileTheyPlay(t *testing.T) {
+	w := newWorld(t)
+	w.play(w.suite.Instances[:1], "", "gold")
+	status := &fleet.Status{Total: 1234, Done: 17, Left: 65, Workers: []fleet.WorkerStatus{
+		{Name: "<b>node</b>", ID: "N1", Classes: []string{fleet.ClassModel}, Playing: 3, Done: 17},
+		{Name: "gone", ID: "N2", Lost: true, Silent: 8},
+	}}
+	w.run.Ask = func(context.Context) *fleet.Status { return status }
+	w.run.Update(t.Context())
+	version := func() int {
+		var list []struct{ Version int }
+		if err := json.Unmarshal([]byte(w.get("/state", http.StatusOK)), &list); err != nil {
+			t.Fatal(err)
+		}
+		return list[0].Version
+	}
+	before := version()
+	if strings.Contains(w.get("/runs/0/", http.StatusOK), "Machines") {
+		t.Error("a run that was not asked about shows machines")
+	}
+	w.run.Inquire(t.Context())
+	page := w.get("/runs/0/", http.StatusOK)
+	for _, want := range []string{"17 of 1,234 episodes", "1m5s left", "&lt;b&gt;node&lt;/b&gt;", "N1", "vanished 8 s ago"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if version() <= before {
+		t.Error("pages that follow the run do not learn that its machines changed")
+	}
+	status = nil
+	w.run.Inquire(t.Context())
+	if strings.Contains(w.get("/runs/0/", http.StatusOK), "Machines") {
+		t.Error("a run that is over shows machines")
 	}
 }
