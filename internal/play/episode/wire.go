@@ -14,8 +14,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// recordJSON is the first line of a record on its way from the process that played the episode to the one that keeps the
-// run. The transcript follows, as [transcript.Transcript.Encode] writes it.
+// recordJSON is the first line of a record on its way from the process that played the episode to the one that keeps
+// the run. The transcript follows, as [transcript.Transcript.Encode] writes it.
 type recordJSON struct {
 	Digest    string            `json:"digest"` // of the transcript
 	StartedAt time.Time         `json:"started_at"`

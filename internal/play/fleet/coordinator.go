@@ -120,7 +120,8 @@ func Start(ctx context.Context, config Config) (*Coordinator, error) {
 		Config: config, names: names{config.ID}, epoch: hex.EncodeToString(random), began: time.Now(),
 		model: newGate(config.Concurrency), other: newGate(config.Window),
 		expected: map[string]*expected{}, sequences: map[uint64][]string{}, early: map[string]chan struct{}{},
-		outbox: map[string][]*expected{}, parts: map[string]*parts{}, workers: map[string]*member{}, leases: map[string]*lease{},
+		outbox: map[string][]*expected{}, parts: map[string]*parts{}, workers: map[string]*member{},
+		leases: map[string]*lease{},
 	}
 	var err error
 	if c.js, err = jetstream.New(c.Conn); err != nil {
@@ -292,8 +293,7 @@ func (c *Coordinator) bundle(class string) int {
 			slots += m.beat.Slots
 		}
 	}
-	_, limit := c.other.size()
-	return min(max(limit/(2*slots), 1), maxBundle)
+	return min(max(c.other.size()/(2*slots), 1), maxBundle)
 }
 
 // publish puts orders into the stream, in one message. It reports whether they are there.

@@ -52,8 +52,8 @@ func (g *gate) resize(limit int) { g.set(func() { g.limit = limit }) }
 // shut closes or opens the gate.
 func (g *gate) shut(closed bool) { g.set(func() { g.closed = closed }) }
 
-func (g *gate) size() (inside, limit int) {
+func (g *gate) size() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.inside, g.limit
+	return g.limit
 }

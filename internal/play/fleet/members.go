@@ -305,7 +305,7 @@ func (c *Coordinator) Status() *Status {
 		UnderWay: len(c.expected), Retries: c.counts.retries, Returned: c.counts.returned, Refused: c.counts.refused,
 		Repeated: c.counts.repeated, Lost: c.counts.lost, Conflicts: slices.Clone(c.conflicts), Workers: []WorkerStatus{},
 	}
-	_, s.Concurrency = c.model.size()
+	s.Concurrency = c.model.size()
 	for _, m := range c.sorted() {
 		b := &m.beat
 		w := WorkerStatus{

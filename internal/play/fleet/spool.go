@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// spool is the folder of the parcels that a worker has and that are not committed. A file is named by the parcel's hash,
-// and has the hex SHA-256 of its content and the content.
+// spool is the folder of the parcels that a worker has and that are not committed. A file is named by the parcel's
+// hash, and has the hex SHA-256 of its content and the content.
 type spool struct{ folder string }
 
 const spoolEnding = ".parcel"
