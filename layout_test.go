@@ -121,11 +121,11 @@ var layout = []string{
 	"cli/decide",
 	"cli/prompts",
 	"cli/draw",
-	"cli/browse",
 	"cli/reproduce",
 	"cli/merge",
 	"cli/convert",
 	"cli/machines",
+	"cli/browse",
 	"cli",
 }
 
