@@ -78,7 +78,10 @@ type contact struct {
 }
 
 // Versions names what must be equal in coordinator and workers.
-func Versions() string {
+func Versions() string { return fleet.Versions(version()) }
+
+// version is that of the program.
+func version() string {
 	program := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		program = info.Main.Version
@@ -88,7 +91,7 @@ func Versions() string {
 			}
 		}
 	}
-	return fleet.Versions(program)
+	return program
 }
 
 // Team is a coordinator with its own worker.

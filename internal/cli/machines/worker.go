@@ -38,6 +38,7 @@ type worker struct {
 	baseURL     string
 	python      string
 	embeddings  string
+	metrics     string
 }
 
 func (h *Host) workerCommand() *cobra.Command {
@@ -68,6 +69,8 @@ func (h *Host) workerCommand() *cobra.Command {
 	f.StringVar(&w.baseURL, "base-url", "", "address of the model's server as seen from here; empty takes the run's")
 	f.StringVar(&w.embeddings, "embeddings-url", "", settings.EmbeddingsUsage)
 	settings.PythonFlag(f, &w.python)
+	f.StringVar(&w.metrics, "metrics", "", "`ADDRESS` that answers at /metrics with figures for Prometheus, as "+
+		"127.0.0.1:9464")
 	return cmd
 }
 
@@ -158,7 +161,12 @@ func (w *worker) play(ctx context.Context, conn *nats.Conn, welcome *fleet.Welco
 		Run: run, Conn: conn, ID: welcome.Run, Name: w.name, Slots: slots(classes, w.workers, w.concurrency), Spool: spool,
 		Notice: func(text string) { w.Note("%s", text) }, Number: number,
 	}
+	stopMetrics, err := w.serveMetrics(ctx, p)
+	if err != nil {
+		return err
+	}
 	finished, err := p.Work(ctx)
+	err = errors.Join(err, stopMetrics())
 	var failed *model.ProviderError
 	switch {
 	case errors.As(err, &failed):

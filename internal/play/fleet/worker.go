@@ -283,6 +283,22 @@ func (w *Worker) sayBeat(bye bool) {
 	}
 }
 
+// Figures are what a worker says of itself for monitoring.
+type Figures struct {
+	Done    int // episodes whose records the coordinator has
+	Playing int
+	Unsent  int // records that the coordinator does not have yet
+	Paused  bool
+	Drained bool
+}
+
+// Figures returns how the worker is now.
+func (w *Worker) Figures() Figures {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Figures{w.done, len(w.playing), len(w.unsent), w.paused, w.drained}
+}
+
 // hear takes a notice of the coordinator.
 func (w *Worker) hear(m *nats.Msg) {
 	var n notice

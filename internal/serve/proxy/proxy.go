@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/serve/proxy/record"
@@ -44,6 +45,8 @@ type Proxy struct {
 	now   func() time.Time
 
 	replyTime time.Duration
+
+	requests atomic.Int64 // of clients over HTTP
 
 	mu       sync.Mutex
 	sessions int

@@ -16,7 +16,7 @@ import (
 // reachTime is how long /readyz waits for a connection to the server.
 const reachTime = time.Second
 
-// Watched adds /healthz, /readyz and /version to a handler of the proxy, unless one of them is the path of the MCP
+// Watched adds /healthz, /readyz, /version and /metrics to a handler of the proxy, unless one of them is the path of the MCP
 // endpoint, and logs its requests. /readyz says whether the server accepts connections; a nil target is always ready.
 func (p *Proxy) Watched(h http.Handler, path string, target *url.URL, version string) http.Handler {
 	mux := http.NewServeMux()
@@ -30,11 +30,13 @@ func (p *Proxy) Watched(h http.Handler, path string, target *url.URL, version st
 		Version: map[string]string{"version": version},
 	}
 	health.Register(mux)
+	mux.Handle("GET /metrics", p.metrics(version).Handler(false))
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern != "" && r.URL.Path != path {
 			mux.ServeHTTP(w, r)
 			return
 		}
+		p.requests.Add(1)
 		h.ServeHTTP(w, r) // with the path as it is: a mux would clean it
 	})
 	if p.log == nil {
@@ -45,6 +47,18 @@ func (p *Proxy) Watched(h http.Handler, path string, target *url.URL, version st
 		Logger: p.log, Now: p.now, Silent: true, NewID: func() string { return strconv.FormatInt(requests.Add(1), 10) },
 	}
 	return l.Wrap(handler)
+}
+
+// metrics counts what clients of the proxy do. What the server did is not among it: the difference would be a fault.
+func (p *Proxy) metrics(version string) *listen.Metrics {
+	m := listen.NewMetrics(version, p.now())
+	m.Gauge("seatrial_proxy_sessions_total", func() float64 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return float64(p.sessions)
+	})
+	m.Gauge("seatrial_proxy_requests_total", func() float64 { return float64(p.requests.Load()) })
+	return m
 }
 
 // reachable reports whether a server, or the HTTP proxy that leads to it, accepts connections.

@@ -55,6 +55,7 @@ func TestWatched(t *testing.T) {
 	expect(http.MethodGet, "/version", http.StatusOK, "v9")
 	expect(http.MethodPost, "/mcp", http.StatusOK, "result")
 	expect(http.MethodGet, "/other", http.StatusNotFound, "")
+	expect(http.MethodGet, "/metrics", http.StatusOK, "seatrial_proxy_requests_total 2\n")
 	server.Close()
 	expect(http.MethodGet, "/readyz", http.StatusServiceUnavailable, "reached")
 	expect(http.MethodGet, "/healthz", http.StatusOK, "ok")

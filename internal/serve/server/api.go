@@ -100,6 +100,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 	a.serveDocuments(mux)
 	a.serveMCP(mux)
 	a.serveHealth(mux)
+	a.serveMetrics(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if allowed := otherMethods(mux, r); len(allowed) > 0 {
 			notAllowed(w, allowed...)

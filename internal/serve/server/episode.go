@@ -384,6 +384,8 @@ func (e *Episode) step(act *Act) (*Result, error) {
 		e.notice(result)
 	}
 	e.steps++
+	s.steps.Add(1)
+	s.actions.Add(int64(len(act.Turn.Actions)))
 	if act.Patient && result.Wait > 0 {
 		e.wait = wait{since: s.now(), turns: result.Wait - 1}
 	}
@@ -581,6 +583,7 @@ func (e *Episode) leave(end, budget string) {
 	s := e.episodes
 	e.last = s.now()
 	e.end, e.budget, e.env = end, budget, nil
+	s.ends[validity(end)].Add(1)
 	s.mu.Lock()
 	s.open--
 	if transcript.Valid(end) && !e.hosted {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -79,6 +80,9 @@ type Episodes struct {
 
 	failMu  sync.Mutex
 	failure error // of the store
+
+	begun, steps, actions atomic.Int64
+	ends                  [2]atomic.Int64 // invalid episodes, and valid ones
 }
 
 // creation is a request for an episode under a key.
@@ -293,6 +297,7 @@ func (s *Episodes) reserve(e *Episode, h *transcript.Header, trial *int) error {
 	}
 	s.byID[h.ID] = e
 	s.open++
+	s.begun.Add(1)
 	s.busy.Add(1)
 	return nil
 }

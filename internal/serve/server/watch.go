@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/serve/listen"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -75,6 +76,46 @@ func (s *Episodes) unready() string {
 	default:
 		return ""
 	}
+}
+
+// serveMetrics counts what clients do, for Prometheus. Where there is a token, it opens the figures, and with them come
+// those of the process and how episodes ended.
+func (a *api) serveMetrics(mux *http.ServeMux) {
+	s := a.core
+	m := listen.NewMetrics(a.options.Version, s.now())
+	for name, value := range map[string]func() float64{
+		"seatrial_episodes_open":        s.openNow,
+		"seatrial_episodes_begun_total": func() float64 { return float64(s.begun.Load()) },
+		"seatrial_steps_total":          func() float64 { return float64(s.steps.Load()) },
+		"seatrial_actions_total":        func() float64 { return float64(s.actions.Load()) },
+	} {
+		m.Gauge(name, value)
+	}
+	m.PrivateGauge(`seatrial_episodes_ended_total{valid="true"}`, func() float64 { return float64(s.ends[1].Load()) })
+	m.PrivateGauge(`seatrial_episodes_ended_total{valid="false"}`, func() float64 { return float64(s.ends[0].Load()) })
+	write := m.Handler(a.options.Token != "")
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if !a.isOperator(r) {
+			a.unauthorized(w)
+			return
+		}
+		write.ServeHTTP(w, r)
+	})
+}
+
+// openNow is how many episodes are open.
+func (s *Episodes) openNow() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return float64(s.open)
+}
+
+// validity is the index of an end among the counts of ends.
+func validity(end string) int {
+	if transcript.Valid(end) {
+		return 1
+	}
+	return 0
 }
 
 // logged logs the requests of a handler.
