@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -18,7 +19,7 @@ func TestOnlyOperatorsSeeTheProcess(t *testing.T) {
 	m.Gauge("seatrial_open", func() float64 { return 2 })
 	read := func(whole bool) string {
 		w := httptest.NewRecorder()
-		m.Handler(whole).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		m.Handler(whole).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		for line := range strings.Lines(w.Body.String()) {
 			line = strings.TrimSuffix(line, "\n")
 			if !strings.HasPrefix(line, "#") && !sampleLine.MatchString(line) {
