@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -427,19 +428,28 @@ func TestOtherBytesAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		length, n := binary.Uvarint(raw) // of the first record
-		first, text, _ := strings.Cut(string(raw[n:n+int(length)]), "\n")
+		first, rest, _ := strings.Cut(string(raw[n:n+int(length)]), "\n")
+		var record map[string]json.RawMessage
+		var account int
+		var texts []struct{ Size int }
+		if err := errors.Join(json.Unmarshal([]byte(first), &record), json.Unmarshal(record["account"], &account)); err != nil {
+			t.Fatal(err)
+		}
+		before := account
+		if json.Unmarshal(record["texts"], &texts) == nil {
+			for _, text := range texts {
+				before += text.Size
+			}
+		}
+		text := rest[before:]
 		other := strings.Replace(text, `"rows":1,`, `"rows":2,`, 1)
 		if other == text {
 			continue
 		}
-		var record map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(first), &record); err != nil {
-			t.Fatal(err)
-		}
 		sum := sha256.Sum256([]byte(other))
 		record["digest"], _ = json.Marshal(hex.EncodeToString(sum[:16])) // strings have a form
 		changed, _ := json.Marshal(record)
-		lied := string(changed) + "\n" + other
+		lied := string(changed) + "\n" + rest[:before] + other
 		forged = s2.Encode(nil, append(binary.AppendUvarint(nil, uint64(len(lied))), lied...))
 		whole := sha256.Sum256(forged)
 		for _, data := range [][]byte{[]byte("nonsense"), forged[:len(forged)/2], forged} {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,14 +16,21 @@ import (
 )
 
 // recordJSON is the first line of a record on its way from the process that played the episode to the one that keeps
-// the run. The transcript follows, as [transcript.Transcript.Encode] writes it.
+// the run. The account follows, then the texts, and the transcript as [transcript.Transcript.Encode] writes it: what is
+// long is read once.
 type recordJSON struct {
-	Digest    string            `json:"digest"` // of the transcript
-	StartedAt time.Time         `json:"started_at"`
-	Elapsed   time.Duration     `json:"elapsed"`
-	Decisions []time.Duration   `json:"decisions,omitempty"`
-	Account   json.RawMessage   `json:"account,omitempty"`
-	Texts     map[string]string `json:"texts,omitempty"` // that Account names, by digest
+	Digest    string          `json:"digest"` // of the transcript
+	StartedAt time.Time       `json:"started_at"`
+	Elapsed   time.Duration   `json:"elapsed"`
+	Decisions []time.Duration `json:"decisions,omitempty"`
+	Account   int             `json:"account,omitempty"` // its size in bytes; 0 if there is none
+	Texts     []textJSON      `json:"texts,omitempty"`   // that the account names, by digest
+}
+
+// textJSON announces a text.
+type textJSON struct {
+	Digest string `json:"digest"`
+	Size   int    `json:"size"` // in bytes
 }
 
 // Encoder writes records for another process. It is safe for concurrent use.
@@ -45,31 +53,62 @@ func (e *Encoder) Encode(r *Record, known func(digest string) bool) (data []byte
 	wire := recordJSON{
 		Digest: digestOf(encoded), StartedAt: r.StartedAt, Elapsed: r.Elapsed, Decisions: r.Decisions,
 	}
+	parts := [][]byte{nil, []byte("\n")}
 	if account != nil {
-		wire.Account, wire.Texts = account.json, account.texts
-		for digest := range account.texts {
+		wire.Account = len(account.json)
+		parts = append(parts, account.json)
+		for _, digest := range slices.Sorted(maps.Keys(account.texts)) {
 			if known != nil && known(digest) {
-				delete(wire.Texts, digest)
 				continue
 			}
+			text := account.texts[digest]
+			wire.Texts = append(wire.Texts, textJSON{digest, len(text)})
+			parts = append(parts, []byte(text))
 			texts = append(texts, digest)
 		}
 	}
-	data, err = task.Marshal(&wire)
-	return slices.Concat(data, []byte("\n"), encoded), texts, err
+	if parts[0], err = task.Marshal(&wire); err != nil {
+		return nil, nil, err
+	}
+	return slices.Concat(append(parts, encoded)...), texts, nil
 }
 
 // DecodeRecord reads what [Encoder.Encode] wrote, and checks its digests. [Run.Complete] makes it whole.
 func DecodeRecord(data []byte) (*Record, error) {
 	var wire recordJSON
-	first, text, _ := bytes.Cut(data, []byte("\n"))
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
 	if err := task.DecodeStrict(first, &wire); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	if digestOf(text) != wire.Digest {
+	next := func(size int) (part []byte, err error) {
+		if size < 0 || size > len(rest) {
+			return nil, errors.New("record: it is cut off")
+		}
+		part, rest = rest[:size], rest[size:]
+		return part, nil
+	}
+	account, err := next(wire.Account)
+	if err != nil {
+		return nil, err
+	}
+	if wire.Account > 0 && !json.Valid(account) {
+		return nil, errors.New("record: the account is not JSON")
+	}
+	texts := map[string]string{}
+	for _, t := range wire.Texts {
+		text, err := next(t.Size)
+		if err != nil {
+			return nil, err
+		}
+		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:12]) != t.Digest {
+			return nil, fmt.Errorf("record: a text does not match its digest %s", t.Digest)
+		}
+		texts[t.Digest] = string(text)
+	}
+	if digestOf(rest) != wire.Digest {
 		return nil, errors.New("record: the transcript does not match its digest")
 	}
-	t, err := transcript.Decode(text)
+	t, err := transcript.Decode(rest)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
@@ -77,15 +116,9 @@ func DecodeRecord(data []byte) (*Record, error) {
 		return nil, fmt.Errorf("record: episode %s has not ended", t.Header.ID)
 	}
 	r := &Record{Transcript: t, StartedAt: wire.StartedAt, Elapsed: wire.Elapsed, Decisions: wire.Decisions}
-	if wire.Account == nil {
-		return r, nil
+	if wire.Account > 0 {
+		r.kept = &keptAccount{json: slices.Clone(account), texts: texts}
 	}
-	for digest, text := range wire.Texts {
-		if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:12]) != digest {
-			return nil, fmt.Errorf("record: a text does not match its digest %s", digest)
-		}
-	}
-	r.kept = &keptAccount{json: wire.Account, texts: wire.Texts}
 	return r, nil
 }
 

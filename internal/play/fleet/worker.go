@@ -332,10 +332,12 @@ func (w *Worker) hear(m *nats.Msg) {
 		w.stop()
 	}
 	if n.Epoch != w.epoch {
-		w.epoch = n.Epoch
 		for _, u := range w.unsent {
-			u.sent = time.Time{} // at once, to the new coordinator
+			if w.epoch != "" {
+				u.sent = time.Time{} // at once, to the new coordinator
+			}
 		}
+		w.epoch = n.Epoch
 	}
 	if n.Paused != w.paused {
 		w.paused = n.Paused

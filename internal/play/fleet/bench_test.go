@@ -1,0 +1,156 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/play/fleet"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
+var demo = suitetest.Demo(func(o *pipeline.Options) { o.Faults = []string{"exec.timeout"} })
+
+// processor is the time that this process has computed.
+func processor(tb testing.TB) time.Duration {
+	tb.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// newRun makes a run of a policy on the demo suite.
+func newRun(tb testing.TB, s *suite.Suite, trials int) *episode.Run {
+	tb.Helper()
+	worlds := proof.NewWorlds(s, 0)
+	tb.Cleanup(worlds.Close)
+	store, err := episode.Create(tb.Context(), filepath.Join(tb.TempDir(), "run"), episode.Meta{
+		Suite: s.Manifest.Digest, Started: time.Unix(0, 0)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &episode.Run{
+		Stage: episode.NewStage(s, worlds, environment.Limits{}), Store: store, Suite: s.Manifest.Digest,
+		Instances: s.Instances, Trials: trials, Workers: 2, Concurrency: 1, Now: time.Now,
+		Participants: []episode.Participant{{Agent: "gold", New: func(in *suite.Instance, t *task.Task, _ int) (
+			episode.Agent, error) {
+			return policy.New("gold", policy.Input{Task: t, Primary: in.Primary})
+		}}},
+	}
+}
+
+// team is a coordinator with workers in this process; each has a connection of its own.
+func team(tb testing.TB, r *episode.Run, workers int) (*fleet.Coordinator, func()) {
+	tb.Helper()
+	broker, err := fleet.Listen("127.0.0.1:0", tb.TempDir(), &fleet.Access{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	connect := func(name string) *nats.Conn {
+		conn, err := fleet.Connect(tb.Context(), name, &fleet.Access{Servers: []string{broker.Address()}}, nil,
+			func(text string) { tb.Log(text) })
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(conn.Close)
+		return conn
+	}
+	r.Index()
+	own := *r
+	coordinator, err := fleet.Start(tb.Context(), fleet.Config{
+		Run: r, Conn: connect("coordinator"), ID: "r", Versions: "ours", Folder: tb.TempDir(), Conflicts: tb.TempDir(),
+		Welcome: fleet.Welcome{Classes: []string{fleet.ClassPolicy}}, Replicas: 1, Window: 512, Concurrency: 8,
+		Class: func(*transcript.Header) string { return fleet.ClassPolicy }, Notice: func(text string) { tb.Log(text) },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(tb.Context())
+	var working sync.WaitGroup
+	for i := range workers {
+		w := &fleet.Worker{Run: &own, Conn: connect(fmt.Sprint("worker ", i)), ID: "r", Name: fmt.Sprint("worker ", i),
+			Slots: map[string]int{fleet.ClassPolicy: 2}, Spool: tb.TempDir(), Notice: func(text string) { tb.Log(text) },
+			Number: fleet.NewNumber()}
+		working.Go(func() { _, _ = w.Work(ctx) }) // it ends with the benchmark
+	}
+	return coordinator, func() {
+		stop()
+		working.Wait()
+		if err := coordinator.Close(false); err != nil {
+			tb.Error(err)
+		}
+		broker.Close()
+	}
+}
+
+// BenchmarkDistribution plays the same episodes in one process alone and through a coordinator with a server and four
+// workers. It reports the processor time that this adds to an episode, at the coordinator, the server and the workers
+// together.
+func BenchmarkDistribution(b *testing.B) {
+	s := demo.Load(b)
+	const trials = 4
+	n := trials * len(s.Instances)
+	var alone, together time.Duration
+	for b.Loop() {
+		one := newRun(b, s, trials)
+		began := processor(b)
+		if _, err := one.Execute(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		alone += processor(b) - began
+		many := newRun(b, s, trials)
+		coordinator, end := team(b, many, 4)
+		many.Elsewhere, many.Workers = coordinator.Play, 512
+		began = processor(b)
+		if _, err := many.Execute(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		together += processor(b) - began
+		if s := coordinator.Status(); s.Repeated+s.Returned+s.Refused+s.Lost > 0 {
+			b.Errorf("%d records came twice, %d returned, %d refused, %d workers lost", s.Repeated, s.Returned, s.Refused,
+				s.Lost)
+		}
+		end()
+	}
+	episodes := float64(b.N * n)
+	b.ReportMetric(float64(alone.Microseconds())/episodes, "alone-µs/episode")
+	b.ReportMetric(float64((together-alone).Microseconds())/episodes, "added-µs/episode")
+}
+
+// BenchmarkIdleWorkers lets 64 workers wait for orders for five seconds. It reports the processor time that they, their
+// coordinator and the server take together, in hundredths of a processor.
+func BenchmarkIdleWorkers(b *testing.B) {
+	s := demo.Load(b)
+	_, end := team(b, newRun(b, s, 1), 64)
+	defer end()
+	const wait = 5 * time.Second
+	var used time.Duration
+	for b.Loop() {
+		began := processor(b)
+		<-time.After(wait)
+		used += processor(b) - began
+	}
+	b.ReportMetric(100*used.Seconds()/(float64(b.N)*wait.Seconds()), "%-of-a-core")
+}
