@@ -3,6 +3,7 @@ package fault
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -81,6 +82,26 @@ func PlainText(v task.Value) (string, bool) {
 		return s, true
 	}
 	return string(task.AppendValue(nil, v)), IsNumber(v)
+}
+
+// Decimal returns a number without the noise of binary arithmetic, as other programs write it: 0.3 for
+// 0.30000000000000004. Fifteen significant digits are what every real keeps, and what SQLite shows. Whether a column may be
+// rounded so is for the caller to know ([LosesDigits]).
+func Decimal(v task.Value) task.Value {
+	x, real := v.(float64)
+	if !real || !IsNumber(v) {
+		return v
+	}
+	if plain, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 15, 64), 64); err == nil {
+		return plain
+	}
+	return v
+}
+
+// LosesDigits reports whether [Decimal] would change a value of a column that answers must repeat exactly: a stored one.
+// Computed reals are compared within a tolerance.
+func LosesDigits(c task.Column, values []task.Value) bool {
+	return !c.Computed && slices.ContainsFunc(values, func(v task.Value) bool { return IsNumber(v) && Decimal(v) != v })
 }
 
 // MaxExact bounds the whole numbers that every JSON reader keeps exactly.

@@ -56,7 +56,7 @@ func writes(k fault.Kind, says string, w writing) *fault.Kind {
 func (f *form) Place(p *fault.Placement) string {
 	return p.ChooseColumn(&f.ColumnTarget, f.writing.missing,
 		func(_ *fault.Site, c task.Column, values []task.Value) bool {
-			if f.writing.missing != fault.ReasonNoColumn && !fault.IsNumeric(c, values) ||
+			if f.writing.missing != fault.ReasonNoColumn && (!fault.IsNumeric(c, values) || fault.LosesDigits(c, values)) ||
 				f.writing.suits != nil && !f.writing.suits(c.Name, values) {
 				return false
 			}

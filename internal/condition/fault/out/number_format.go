@@ -61,7 +61,7 @@ var NumberFormat = writes(fault.Kind{
 func formatNumber(v task.Value, locale string) string {
 	l := locales[locale]
 	var digits string
-	switch v := v.(type) {
+	switch v := fault.Decimal(v).(type) {
 	case int64:
 		digits = strconv.FormatInt(v, 10)
 	case float64:

@@ -92,7 +92,7 @@ func (f *unit) Place(p *fault.Placement) string {
 			some := values == nil
 			for _, v := range values {
 				scaled, ok := f.scale(v)
-				if ok && !f.restores(v, scaled) {
+				if ok && !c.Computed && !f.restores(v, scaled) {
 					return false // dividing would not return the same value
 				}
 				some = some || ok
@@ -121,7 +121,7 @@ func (f *unit) scale(v task.Value) (task.Value, bool) {
 		if v == 0 || math.IsInf(scaled, 0) || math.IsNaN(scaled) {
 			return v, false
 		}
-		return scaled, true
+		return fault.Decimal(scaled), true // 110 and not 110.00000000000001
 	default:
 		return v, false
 	}

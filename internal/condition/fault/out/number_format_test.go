@@ -1,0 +1,64 @@
+package out
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// TestNumbersReadAsWritten: a number is written as a person of the locale would write it, without the noise of binary
+// arithmetic, and reading it back returns the number.
+func TestNumbersReadAsWritten(t *testing.T) {
+	tenth, fifth := 0.1, 0.2
+	for _, c := range []struct {
+		number       task.Value
+		locale, want string
+	}{
+		{tenth + fifth, "de-DE", "0,3"}, {1.1 * 1000 * 1.1, "de-DE", "1.210,0"}, {-1234567.25, "fr-FR", "-1 234 567,25"},
+		{int64(-999), "pt-BR", "-999"}, {int64(math.MaxInt64), "de-DE", "9.223.372.036.854.775.807"}, {1e21, "pt-BR",
+			"1.000.000.000.000.000.000.000,0"}, {100.0 / 3, "fr-FR", "33,3333333333333"}, {0.0, "de-DE", "0,0"},
+	} {
+		if got := formatNumber(c.number, c.locale); got != c.want {
+			t.Errorf("%v is written %q in %s, want %q", c.number, got, c.locale, c.want)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		cents := float64(r.Int64N(1e10)) / 100
+		for name, l := range locales {
+			for _, v := range []float64{cents, cents * 3, cents + 0.1} {
+				written := formatNumber(v, name)
+				plain := strings.ReplaceAll(strings.ReplaceAll(written, l.group, ""), l.point, ".")
+				got, err := strconv.ParseFloat(plain, 64)
+				if err != nil || math.Abs(got-v) > 1e-14*math.Abs(v) {
+					t.Fatalf("%v is written %q in %s, which is read as %v (%v)", v, written, name, got, err)
+				}
+				if _, fraction, _ := strings.Cut(plain, "."); len(fraction) > 3 {
+					t.Fatalf("%v is written %q in %s", v, written, name)
+				}
+			}
+		}
+	}
+}
+
+// TestStoredDigitsStay: only computed reals may be rounded, because answers must repeat stored ones exactly.
+func TestStoredDigitsStay(t *testing.T) {
+	tenth, fifth := 0.1, 0.2
+	for _, c := range []struct {
+		computed bool
+		value    task.Value
+		want     bool
+	}{
+		{false, tenth + fifth, true}, {true, tenth + fifth, false}, {false, 0.3, false}, {false, int64(3), false},
+		{false, nil, false}, {false, []byte{1}, false}, {false, math.Inf(1), false},
+	} {
+		if got := fault.LosesDigits(task.Column{Computed: c.computed}, []task.Value{c.value}); got != c.want {
+			t.Errorf("%v (computed %v): %v, want %v", c.value, c.computed, got, c.want)
+		}
+	}
+}

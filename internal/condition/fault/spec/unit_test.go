@@ -1,0 +1,24 @@
+package spec
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestScaledNumbersReadAsWritten: numbers with few decimals are scaled to numbers with no more.
+func TestScaledNumbersReadAsWritten(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20_000 {
+		v := float64(r.Int64N(1e7)+1) / 100
+		for _, factor := range []int{10, 12, 60, 100, 1000} {
+			f := &unit{Factor: factor}
+			scaled, ok := f.scale(v)
+			text := strconv.FormatFloat(scaled.(float64), 'f', -1, 64)
+			if _, fraction, _ := strings.Cut(text, "."); !ok || len(fraction) > 2 {
+				t.Fatalf("%v times %d is %s", v, factor, text)
+			}
+		}
+	}
+}
