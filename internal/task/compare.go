@@ -430,7 +430,7 @@ func (t *target) places(keys []string) ([]int, bool) {
 		return nil, false
 	}
 	if len(keys) == 1 {
-		return []int{0}, true
+		return []int{0}, !t.contradicts(keys[0])
 	}
 	all := strings.Join(keys, "\x00")
 	p, known := t.known[all]

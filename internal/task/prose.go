@@ -267,11 +267,20 @@ func enumerates(rest string, at int) bool {
 // synonyms of the words of column names.
 var nameSynonyms = map[string]string{
 	"average": "avg", "mean": "avg", "minimum": "min", "lowest": "min", "least": "min", "smallest": "min",
-	"youngest": "min",
-	"maximum":  "max", "highest": "max", "most": "max", "largest": "max", "greatest": "max", "oldest": "max",
-	"total": "sum", "number": "count", "num": "count", "cnt": "count", "how": "", "many": "count", "amount": "count",
+	"earliest": "min", "maximum": "max", "highest": "max", "most": "max", "largest": "max", "greatest": "max",
+	"latest": "max",
+	"total":  "sum", "number": "count", "num": "count", "cnt": "count", "how": "", "many": "count", "amount": "count",
 	"identifier": "id", "distinct": "", "the": "", "of": "", "for": "", "in": "", "a": "", "by": "", "per": "",
 }
+
+// agedNames say which aggregate the ages of things name: the oldest has the highest age and the lowest year.
+var agedNames = map[string][2]string{ // of ages, of times
+	"oldest": {"max", "min"}, "youngest": {"min", "max"}, "newest": {"min", "max"},
+}
+
+// timeWords are words of columns that say when something began.
+var timeWords = []string{"year", "date", "time", "day", "built", "build", "founded", "opened", "born", "birth",
+	"birthday", "established", "published", "released", "created", "hired", "joined"}
 
 // aggregates are the words that distinguish columns of one subject.
 var aggregates = []string{"avg", "min", "max", "sum", "count"}
@@ -334,7 +343,7 @@ func (t *target) alike(keys []string) (place []int, named []bool) {
 	}
 	scores := make([][]float64, len(keys))
 	for i, key := range keys {
-		words := nameWords(key)
+		words := t.keyWords(key)
 		scores[i] = make([]float64, t.width)
 		for j := range columns {
 			if scores[i][j] = likeness(words, columns[j]); t.means(key, j) {
@@ -365,6 +374,56 @@ func (t *target) alike(keys []string) (place []int, named []bool) {
 		named[j] = scores[i][j] > 0
 	}
 	return place, named
+}
+
+// keyWords returns the words of a key. Of ages, the oldest is the highest; of times, the lowest.
+func (t *target) keyWords(key string) map[string]bool {
+	words := nameWords(key)
+	for w, aggregates := range agedNames {
+		if !words[w] {
+			continue
+		}
+		if t.speaks("age") {
+			words[aggregates[0]] = true
+		} else if t.speaks(timeWords...) {
+			words[aggregates[1]] = true
+		}
+		delete(words, w)
+	}
+	return words
+}
+
+// speaks reports whether the name of a column has one of some words.
+func (t *target) speaks(words ...string) bool {
+	return slices.ContainsFunc(t.columns, func(c Column) bool {
+		return slices.ContainsFunc(english.NameWords(c.Name), func(w string) bool {
+			return slices.Contains(words, strings.ToLower(w))
+		})
+	})
+}
+
+// extremes are the words that can only name the aggregate that they say.
+var extremes = map[string]string{
+	"min": "min", "minimum": "min", "max": "max", "maximum": "max", "avg": "avg", "average": "avg", "mean": "avg",
+}
+
+// contradicts reports whether the key of the only column says another of minimum, maximum and average than the column.
+func (t *target) contradicts(key string) bool {
+	if len(t.columns) != 1 || t.means(key, 0) {
+		return false
+	}
+	column, own := nameWords(t.columns[0].Name), map[string]bool{}
+	for _, w := range english.NameWords(key) {
+		if said := extremes[strings.ToLower(w)]; said != "" {
+			own[said] = true
+		}
+	}
+	agree, differ := false, false
+	for _, one := range extremes {
+		agree = agree || column[one] && own[one]
+		differ = differ || column[one] && len(own) > 0 && !own[one]
+	}
+	return differ && !agree
 }
 
 // means reports whether a key is the exact name of a column.
@@ -519,6 +578,8 @@ var (
 		`example|placeholder|hypothetical\w*)\b|\be\.g\.`)
 	vague = regexp.MustCompile(`(?i)\b(?:second|third|fourth|fifth|next)[ -](?:\w+est|most|least)\b|\b(?:or|if|unless|approximately|approx|roughly|about|around|nearly|almost|at least|at most|(?:more|less|fewer|greater) than|` +
 		`over|under|up to|between|some)\b|[~≈?<>]`)
+	// placing are words that say where or whose something is, not how much there is of it: under the flag, over Norway.
+	placing  = regexp.MustCompile(`\b(?:[Oo]ver|[Uu]nder) (?:the|this|that|its|their|his|her|[A-Z]\w*)\b`)
 	negating = regexp.MustCompile(`(?i)\b(?:no|not|never|neither|nor|none|nobody|nothing|without|except|excluding|instead|rather|unlike|than|but|` +
 		`however|although|false|wrong|incorrect|other|nowhere|near|outside|beyond)\b|n['’]t\b`)
 	deniesNext = regexp.MustCompile(`(?i)(?:\b(?:not|never|wrong|incorrect|except|instead of|other than)|n['’]t)\W*$`)
@@ -575,8 +636,8 @@ func isoDates(text string) string {
 
 // plainly reports whether a sentence states something: it does not deny, hedge, refuse or leave a choice.
 func plainly(sentence string) bool {
-	return !refusing.MatchString(sentence) && !hedging.MatchString(sentence) && !vague.MatchString(sentence) &&
-		!negating.MatchString(sentence)
+	return !refusing.MatchString(sentence) && !hedging.MatchString(sentence) &&
+		!vague.MatchString(placing.ReplaceAllString(sentence, "")) && !negating.MatchString(sentence)
 }
 
 // firmly reports whether the prose around a block affirms it.

@@ -85,8 +85,8 @@ func PlainText(v task.Value) (string, bool) {
 }
 
 // Decimal returns a number without the noise of binary arithmetic, as other programs write it: 0.3 for
-// 0.30000000000000004. Fifteen significant digits are what every real keeps, and what SQLite shows. Whether a column may be
-// rounded so is for the caller to know ([LosesDigits]).
+// 0.30000000000000004. Every real keeps fifteen significant digits, and SQLite shows as many. Callers must know whether
+// a column may be rounded so ([LosesDigits]).
 func Decimal(v task.Value) task.Value {
 	x, real := v.(float64)
 	if !real || !IsNumber(v) {
@@ -98,8 +98,8 @@ func Decimal(v task.Value) task.Value {
 	return v
 }
 
-// LosesDigits reports whether [Decimal] would change a value of a column that answers must repeat exactly: a stored one.
-// Computed reals are compared within a tolerance.
+// LosesDigits reports whether [Decimal] would change a value of a column that answers must repeat exactly: a stored
+// one. Computed reals are compared within a tolerance.
 func LosesDigits(c task.Column, values []task.Value) bool {
 	return !c.Computed && slices.ContainsFunc(values, func(v task.Value) bool { return IsNumber(v) && Decimal(v) != v })
 }

@@ -92,8 +92,8 @@ func (f *unit) Place(p *fault.Placement) string {
 			some := values == nil
 			for _, v := range values {
 				scaled, ok := f.scale(v)
-				if ok && !c.Computed && !f.restores(v, scaled) {
-					return false // dividing would not return the same value
+				if ok && (!f.restores(v, scaled) || isNoise(v, scaled)) {
+					return false // dividing would not return the same value, or no API would write the number
 				}
 				some = some || ok
 			}
@@ -121,7 +121,10 @@ func (f *unit) scale(v task.Value) (task.Value, bool) {
 		if v == 0 || math.IsInf(scaled, 0) || math.IsNaN(scaled) {
 			return v, false
 		}
-		return fault.Decimal(scaled), true // 110 and not 110.00000000000001
+		if plain := fault.Decimal(scaled); f.restores(v, plain) { // 110 and not 110.00000000000001
+			return plain, true
+		}
+		return scaled, true
 	default:
 		return v, false
 	}
@@ -130,6 +133,11 @@ func (f *unit) scale(v task.Value) (task.Value, bool) {
 func (f *unit) restores(v, scaled task.Value) bool {
 	x, real := v.(float64)
 	return !real || scaled.(float64)/float64(f.Factor) == x
+}
+
+// isNoise reports whether a number was scaled to one with more digits, which binary arithmetic added.
+func isNoise(v, scaled task.Value) bool {
+	return fault.Decimal(v) == v && fault.Decimal(scaled) != scaled
 }
 
 // maxFactor bounds factors.
