@@ -343,13 +343,16 @@ func (a *app) noteApart(conditions, faults []string) error {
 	var worlds, others []string
 	for _, c := range combinations {
 		if condition.TakesFaults(c) {
-			worlds = append(worlds, condition.Specification(c))
+			if len(condition.SearchedWorlds([][]condition.Condition{c})) == 0 {
+				worlds = append(worlds, condition.Specification(c))
+			}
 		} else {
 			others = append(others, condition.Specification(c))
 		}
 	}
-	if hopeless := instances.HopelessKinds(struck); len(hopeless) > 0 && len(worlds) > 0 {
-		a.note("note: no instance is under %s within %s: hopelessness is proven over the tools of the database",
+	if hopeless := condition.HopelessKinds(struck); len(hopeless) > 0 && len(worlds) > 0 {
+		a.note("note: no instance is under %s within %s: hopelessness is proven over the tools of the database, alone or "+
+			"in an open world",
 			strings.Join(hopeless, ", "), strings.Join(worlds, ", "))
 	}
 	if len(others) > 0 {

@@ -107,6 +107,23 @@ func parseFaultCombination(text string) ([]Fault, error) {
 	return faults, nil
 }
 
+// HopelessKinds lists the kinds among combinations that no agent can survive, in order.
+func HopelessKinds(combinations [][]Fault) []string {
+	var kinds []string
+	for _, combination := range combinations {
+		if IsHopeless(combination) {
+			kinds = append(kinds, combination[0].Kind)
+		}
+	}
+	return kinds
+}
+
+// IsHopeless reports whether no agent can survive a combination. Hopeless kinds are never combined.
+func IsHopeless(combination []Fault) bool {
+	kind := combination[0].row().fault
+	return kind != nil && kind.Hopeless
+}
+
 func parseFault(text string) (Fault, error) {
 	name, parameter, given := strings.Cut(text, ":")
 	f := Fault{Kind: name}

@@ -52,6 +52,19 @@ func SearchKind(conditions []Condition) string {
 	return ""
 }
 
+// SearchedWorlds lists the open worlds among combinations of conditions, those with nothing else. A hopeless toolkit
+// stays hopeless there: tools of other databases read nothing of the task's, so a twin of its database changes no
+// result of theirs.
+func SearchedWorlds(combinations [][]Condition) [][]Condition {
+	var list [][]Condition
+	for _, c := range combinations {
+		if len(c) == 1 && SearchKind(c) != "" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // TakesFaults reports whether tasks under a combination of conditions are put under faults too: in open and closed
 // worlds, whose tools have their own names, and with rephrased requests.
 func TakesFaults(combination []Condition) bool {

@@ -40,7 +40,6 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 	"github.com/seatrial/seatrial/internal/tools/rest"
 	"github.com/seatrial/seatrial/internal/tools/slot"
-	"github.com/sqlc-dev/meyer/ast"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -144,6 +143,7 @@ type item struct {
 	variantOf string         // id of the source of a variant
 	parts     []*item        // the examples that a joined task is made of
 	work      *database.Work // of its statements in all passes
+	subquery  bool           // see [builder.readsSubquery]
 	query     *sqlast.Query
 	columns   []task.Column
 	found     *proof.Finding
@@ -344,7 +344,7 @@ func (b *builder) load(context.Context) error {
 					WithHint("build the two corpora apart, or give the examples other ids")
 			}
 			ids[e.ID] = c.Name
-			it := &item{example: e, corpus: c.Name, id: e.ID, work: b.newWork()}
+			it := &item{example: e, corpus: c.Name, id: e.ID, work: b.newWork(), subquery: b.readsSubquery(e.SQL)}
 			b.items = append(b.items, it)
 			if src := names[e.Database]; src != nil {
 				src.items = append(src.items, it)
@@ -427,8 +427,13 @@ func (it *item) because(reason string, line, column int, message string) *suite.
 	}
 	return &suite.Rejection{
 		What: what, ID: it.id, Corpus: it.corpus, Database: it.example.Database, Reason: reason,
-		File: at.File, Line: at.Line, Column: at.Column, Message: message,
+		File: at.File, Line: at.Line, Column: at.Column, Message: message, Subquery: it.subquery,
 	}
+}
+
+// readsSubquery reports whether a query contains another one, where only such queries are wanted.
+func (b *builder) readsSubquery(sql string) bool {
+	return b.opts.Subqueries && sqlast.ReadsSubquery(sql)
 }
 
 // published lists the forms in which an item is published.
@@ -672,7 +677,7 @@ func (b *builder) compile(s *source, it *item) error {
 			}
 			switch reason, _ := b.quality(it); {
 			case reason != "":
-			case b.opts.Subqueries && !hasSubquery(it.query.Stmt):
+			case b.opts.Subqueries && !it.subquery:
 				it.rejectForm(b, f, "no_subquery", 0, 0, "the SQL has no sub-SELECT")
 			case b.opts.RequireAlternative && it.draft.Composed == nil:
 				it.rejectForm(b, f, "no_alternative", 0, 0, "there is no second plan")
@@ -712,18 +717,6 @@ func (b *builder) compile(s *source, it *item) error {
 		f.draft = operations{Draft: sequence, plan: plan}
 	}
 	return nil
-}
-
-// hasSubquery reports whether a SELECT contains another one. The branches of a set operation contain none: they are
-// beside each other.
-func hasSubquery(stmt *ast.SelectStmt) bool {
-	found := false
-	ast.Walk(stmt, func(n ast.Node) bool {
-		inner, ok := n.(*ast.SelectStmt)
-		found = found || ok && inner != stmt
-		return !found
-	})
-	return found
 }
 
 // operations is a query compiled to the tools of the slot or the sel style.
@@ -779,7 +772,7 @@ func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error 
 			e := it.example
 			e.Question, e.SQL, e.ID = v.Question, v.SQL, it.id+"~"+strconv.Itoa(n+1)
 			variant := &item{
-				example: e, corpus: it.corpus, id: e.ID, variantOf: it.id, work: b.newWork(),
+				example: e, corpus: it.corpus, id: e.ID, variantOf: it.id, work: b.newWork(), subquery: it.subquery,
 			}
 			if seen[e.Question+"\n"+e.SQL] {
 				variant.reject(b, "duplicate_variant", 0, 0, "another example asks the same")

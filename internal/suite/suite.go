@@ -295,6 +295,8 @@ type Rejection struct {
 	Line     int    `json:"line,omitempty"`
 	Column   int    `json:"column,omitempty"`
 	Message  string `json:"message"`
+	// Subquery says that the SQL of an example or a variant has a sub-SELECT, in a suite of such examples alone.
+	Subquery bool `json:"subquery,omitempty"`
 }
 
 // Suite is a suite in memory. Tools are by style, in the order of their names' numbers.

@@ -56,13 +56,19 @@ func faultID(in *suite.Instance) string {
 	return suite.InstanceID{Task: in.Task, Specification: in.Specification().As(suite.UnderFault)}.String()
 }
 
-// faulted makes the family of faults that agents can survive, with their harmless variants. It plays each instance as
-// the policies that prove it.
-func (m *maker) faulted(ctx context.Context) (*Yield, error) {
+// bases returns the instances that were made so far, by id.
+func (m *maker) bases() map[string]*suite.Instance {
 	bases := map[string]*suite.Instance{}
 	for _, in := range m.Suite.Instances {
 		bases[in.ID] = in
 	}
+	return bases
+}
+
+// faulted makes the family of faults that agents can survive, with their harmless variants. It plays each instance as
+// the policies that prove it.
+func (m *maker) faulted(ctx context.Context) (*Yield, error) {
+	bases := m.bases()
 	derived, err := Faulted(m.Suite, m.Faults, FaultOptions{
 		Within: m.Conditions, Limit: m.FaultLimit, Wording: m.Wording, Workers: m.Workers,
 	})
@@ -87,7 +93,7 @@ func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 // [condition.Variants]. It reads what [Instances] reads. The error is a [DeriveError].
 func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Yield, error) {
 	clean := s.Clean()
-	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), isHopeless), o)
+	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), condition.IsHopeless), o)
 	worded := wordings(s)
 	placed := make([][]placedFault, len(s.Tasks)) // by task and combination
 	group, _ := errgroup.WithContext(context.Background())
@@ -152,24 +158,6 @@ func faultsWithin(combinations [][]condition.Fault, o FaultOptions) []struckWith
 		}
 	}
 	return list
-}
-
-// HopelessKinds lists the kinds among combinations that no agent can survive, in order.
-func HopelessKinds(combinations [][]condition.Fault) []string {
-	var kinds []string
-	for _, combination := range combinations {
-		if isHopeless(combination) {
-			kinds = append(kinds, combination[0].Kind)
-		}
-	}
-	return kinds
-}
-
-// isHopeless reports whether no agent can survive a combination. Hopeless kinds are never combined.
-func isHopeless(combination []condition.Fault) bool {
-	return slices.ContainsFunc(condition.Catalogue(), func(info condition.Info) bool {
-		return info.Name == combination[0].Kind && info.Survival != nil && info.Survival.Hopeless
-	})
 }
 
 // placedFault is a task under one combination.

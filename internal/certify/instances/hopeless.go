@@ -28,24 +28,23 @@ const distractors = 9
 // hopeless makes the family of faults that no agent can survive, each with its harmless variants. A hopeless instance
 // is useful only with its clean pair: if either fails, neither is published.
 func (m *maker) hopeless(ctx context.Context) (*Yield, error) {
-	kinds := HopelessKinds(m.Faults)
+	kinds := condition.HopelessKinds(m.Faults)
 	if len(kinds) == 0 || m.isStatic() {
 		return &Yield{Certified: []*Certified{}, plays: len(kinds) > 0}, nil
 	}
 	m.Progress.Begin(len(m.Suite.Tasks))
 	certifier := NewFaultCertifier(m.stage())
+	around, bases := append([][]condition.Condition{nil}, condition.SearchedWorlds(m.Conditions)...), m.bases()
 	made, err := m.eachTask(ctx, func(ctx context.Context, db *Database) (worker, error) {
-		w := &hopelessWorker{maker: m, kinds: kinds, certifier: certifier}
-		var err error
-		w.finder, err = twin.NewFinder(ctx, twin.Config{
+		finder, err := twin.NewFinder(ctx, twin.Config{
 			Database: db.Name, World: db.World, Tools: m.Tools, Seed: m.Suite.Manifest.Seed, Search: m.beyondPaths,
 		})
-		return w, err
+		return &hopelessWorker{m, kinds, around, bases, certifier, finder}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return m.drawHopeless(made, kinds), nil
+	return m.drawHopeless(made, kinds, around), nil
 }
 
 // beyondPaths is the [twin.Search] that uses the right ways found before.
@@ -58,8 +57,15 @@ func (m *maker) beyondPaths(_ context.Context, t *task.Task, tools []*task.Tool)
 type hopelessWorker struct {
 	*maker
 	kinds     []string
+	around    [][]condition.Condition // nil, and the open worlds
+	bases     map[string]*suite.Instance
 	certifier *FaultCertifier
 	finder    *twin.Finder
+}
+
+// underHopeless names a hopeless kind within conditions.
+func underHopeless(kind string, within []condition.Condition) suite.Specification {
+	return under([]condition.Fault{{Kind: kind}}, within, fault.VariantFault).As(suite.UnderHopeless)
 }
 
 // Close frees the finder.
@@ -78,10 +84,12 @@ func (w *hopelessWorker) work(ctx context.Context, _ int, t *task.Task, query *s
 		}
 	}
 	for _, kind := range w.kinds {
-		if refusal != nil {
-			y.refuse(t, suite.Under(suite.UnderHopeless, kind), refusal.Reason, refusal.Message)
-		} else if err := w.makeKind(ctx, y, t, kind, choice); err != nil {
-			return nil, err
+		for _, within := range w.around {
+			if refusal != nil {
+				y.refuse(t, underHopeless(kind, within), refusal.Reason, refusal.Message)
+			} else if err := w.makeKind(ctx, y, t, kind, within, choice); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if choice != nil && choice.Twin != nil && slices.ContainsFunc(y.Instances, isHopelessInstance) {
@@ -110,10 +118,12 @@ func checkChoice(
 
 // makeKind puts a task under one kind.
 func (w *hopelessWorker) makeKind(
-	ctx context.Context, y *Yield, t *task.Task, kind string, choice *twin.Choice,
+	ctx context.Context, y *Yield, t *task.Task, kind string, within []condition.Condition, choice *twin.Choice,
 ) error {
-	clean, under := w.clean[t.ID], suite.Under(suite.UnderHopeless, kind)
-	list, refused, err := hopelessInstances(clean, t, w.Suite.Toolkit(&suite.Instance{}, t), kind, w.Wording, choice)
+	clean, under := w.clean[t.ID], underHopeless(kind, within)
+	list, refused, err := hopelessInstances(clean, t, w.Suite.Toolkit(&suite.Instance{}, t), struckWithin{
+		faults: []condition.Fault{{Kind: kind}}, within: within, wording: w.Wording,
+	}, choice)
 	if err != nil {
 		return err
 	}
@@ -123,7 +133,7 @@ func (w *hopelessWorker) makeKind(
 	}
 	proven := &Yield{}
 	for _, in := range list {
-		c, err := w.certifier.Certify(ctx, in, clean)
+		c, err := w.certifier.Certify(ctx, in, w.bases[baseID(in)])
 		if err != nil {
 			return fmt.Errorf("instance %s: %w", in.ID, err)
 		}
@@ -154,8 +164,9 @@ func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
 // Its variants show as many tools: each right tool replaces a wrong one that the seed draws. Toolkits keep the order
 // of tools that the task's agents see without conditions.
 func hopelessInstances(
-	base *suite.Instance, t *task.Task, tools []*task.Tool, kind, wording string, chosen *twin.Choice,
+	base *suite.Instance, t *task.Task, tools []*task.Tool, struck struckWithin, chosen *twin.Choice,
 ) ([]*suite.Instance, *suite.Rejection, error) {
+	kind := struck.faults[0].Kind
 	wrong, whole := []string{}, []string{}
 	gold := 0
 	for _, tool := range tools {
@@ -167,7 +178,7 @@ func hopelessInstances(
 	}
 	if takesToolsAway(kind) {
 		if gold >= len(wrong) {
-			return nil, suite.RefuseInstance(t, suite.Under(suite.UnderHopeless, kind), twin.ReasonFew, fmt.Sprintf(
+			return nil, suite.RefuseInstance(t, underHopeless(kind, struck.within), twin.ReasonFew, fmt.Sprintf(
 				"%d wrong tools remain, and the plans need %d tools in their place", len(wrong), gold)), nil
 		}
 		dropped := slices.Clone(wrong)
@@ -178,9 +189,7 @@ func hopelessInstances(
 		dropped = dropped[:gold]
 		whole = slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(dropped, name) })
 	}
-	placed, err := placeFault(base, t, known{tools: tools}, struckWithin{
-		faults: []condition.Fault{{Kind: kind}}, wording: wording,
-	})
+	placed, err := placeFault(base, t, known{tools: tools}, struck)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,9 +198,9 @@ func hopelessInstances(
 	}
 	for _, in := range placed.instances {
 		in.Toolkit = whole
-		if in.Conditions[0].Role() == condition.RoleHopeless {
+		if in.Conditions[len(in.Conditions)-1].Role() == condition.RoleHopeless {
 			in.Role = condition.RoleHopeless
-			in.ID = suite.InstanceID{Task: t.ID, Specification: suite.Under(suite.UnderHopeless, kind)}.String()
+			in.ID = suite.InstanceID{Task: t.ID, Specification: underHopeless(kind, struck.within)}.String()
 			if takesToolsAway(kind) {
 				in.Toolkit = wrong
 			}
@@ -208,26 +217,32 @@ func takesToolsAway(kind string) bool {
 }
 
 // drawHopeless keeps as many tasks under each kind as the limit allows.
-func (m *maker) drawHopeless(made *Yield, kinds []string) *Yield {
-	type place struct{ task, kind string }
-	has := map[place]bool{}
+func (m *maker) drawHopeless(made *Yield, kinds []string, around [][]condition.Condition) *Yield {
+	has := map[string]bool{} // by pair
 	for _, in := range made.Instances {
-		has[place{in.Task, in.Conditions[0].Name}] = true
+		has[in.PairID()] = true
 	}
-	drawn := map[string]map[string]bool{}
+	drawn := map[string]bool{}
 	for _, kind := range kinds {
-		var able []*suite.Instance
-		for _, t := range m.Suite.Tasks {
-			if has[place{t.ID, kind}] {
-				able = append(able, m.clean[t.ID])
+		for _, within := range around {
+			pair := func(taskID string) string {
+				return suite.InstanceID{Task: taskID, Specification: underHopeless(kind, within).As("")}.String()
+			}
+			var able []*suite.Instance
+			for _, t := range m.Suite.Tasks {
+				if has[pair(t.ID)] {
+					able = append(able, m.clean[t.ID])
+				}
+			}
+			for id := range draw(able, kind, m.FaultLimit) {
+				drawn[pair(id)] = true
 			}
 		}
-		drawn[kind] = draw(able, kind, m.FaultLimit)
 	}
 	kept := &Yield{Rejected: made.Rejected, Certified: []*Certified{}, plays: true}
 	twins := map[string]bool{}
 	for i, in := range made.Instances {
-		if !drawn[in.Conditions[0].Name][in.Task] {
+		if !drawn[in.PairID()] {
 			kept.leaveOut(in.Specification().String(), 1)
 			continue
 		}

@@ -169,7 +169,7 @@ func New(config Config) (*Environment, error) {
 					t.Name)
 			}
 		}
-		config.Companions = config.Companions.without(task.ToolSearch, task.ToolInfo)
+		config.Companions = config.Companions.Without(task.ToolSearch, task.ToolInfo)
 	}
 	if config.Toolkit == nil {
 		return nil, fmt.Errorf("environment %s: no toolkit", config.Header.Instance)

@@ -84,15 +84,17 @@ func (k *Toolkit) Specifications() []*task.Tool {
 // The list is shared and must not be changed.
 func (k *Toolkit) Whole() []*task.Tool { return k.whole }
 
-// without returns the toolkit without some tools.
-func (k *Toolkit) without(names ...string) *Toolkit {
+// Without returns the toolkit without some tools. Prepared tools are shared.
+func (k *Toolkit) Without(names ...string) *Toolkit {
 	if k == nil || !slices.ContainsFunc(names, func(name string) bool { return k.tools[name] != nil }) {
 		return k
 	}
 	rest := &Toolkit{tools: maps.Clone(k.tools)}
+	for _, name := range names {
+		delete(rest.tools, name)
+	}
 	for i, t := range k.whole {
-		if slices.Contains(names, t.Name) {
-			delete(rest.tools, t.Name)
+		if rest.tools[t.Name] == nil {
 			continue
 		}
 		rest.whole, rest.specifications = append(rest.whole, t), append(rest.specifications, k.specifications[i])

@@ -71,13 +71,32 @@ func (s *Stage) openFor(ctx context.Context, in *suite.Instance, t *task.Task) (
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{kind: kind, tools: w.tools, index: w.index, vectors: s.vectors}
+	kit, hidden := w.toolkit, w.withheld(in, t)
+	if len(hidden) > 0 {
+		kit = kit.Without(hidden...)
+	}
+	f := &finder{kind: kind, tools: w.tools, index: w.index, vectors: s.vectors, hidden: hidden}
 	if search.NeedsVectors(kind) {
 		if f.index, err = w.meant(ctx, s.vectors); err != nil {
 			return nil, err
 		}
 	}
-	return &environment.Open{Toolkit: w.toolkit, Finder: f}, nil
+	return &environment.Open{Toolkit: kit, Finder: f}, nil
+}
+
+// withheld lists the tools that do not exist in the open world of an instance: those of the task's database beside its
+// own toolkit, if it has one. Tools of other databases all exist.
+func (w *openWorld) withheld(in *suite.Instance, t *task.Task) []string {
+	if in.Toolkit == nil {
+		return nil
+	}
+	var names []string
+	for _, tool := range w.tools {
+		if tool.Database == t.Database && !slices.Contains(in.Toolkit, tool.Name) {
+			names = append(names, tool.Name)
+		}
+	}
+	return names
 }
 
 // elsewhere returns the published database of a name, for tools of other databases than the episode's.
@@ -125,6 +144,7 @@ type finder struct {
 	tools   []*task.Tool
 	index   *search.Index
 	vectors Vectors
+	hidden  []string // tools that no search shows
 }
 
 // Find implements [environment.Finder].
@@ -137,13 +157,15 @@ func (f *finder) Find(ctx context.Context, query string, n int) ([]string, error
 		}
 		q.Vector = list[0]
 	}
-	hits, err := f.index.Search(f.kind, q, n)
+	hits, err := f.index.Search(f.kind, q, n+len(f.hidden))
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(hits))
-	for i, h := range hits {
-		names[i] = f.tools[h.Tool].Name
+	var names []string
+	for _, h := range hits {
+		if name := f.tools[h.Tool].Name; len(names) < n && !slices.Contains(f.hidden, name) {
+			names = append(names, name)
+		}
 	}
 	return names, nil
 }

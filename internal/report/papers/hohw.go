@@ -484,7 +484,11 @@ func (m *material) staysOf(g *report.Group) []*stay {
 	for _, r := range g.Rows {
 		if r.Grade.Valid && r.Strike != nil && slices.Equal(r.Strike.Kinds, []string{conditionDistractors}) &&
 			variants[r.Strike.Variant] != "" {
-			add(conditionDistractors, variants[r.Strike.Variant], r)
+			world := conditionDistractors
+			if beside := r.Strike.Beside; beside != "" {
+				world = beside + "+" + world
+			}
+			add(world, variants[r.Strike.Variant], r)
 		}
 	}
 	for _, s := range sides(m.settingsOf(g)) {
@@ -663,4 +667,33 @@ func agreed(verdicts map[string]map[string]bool) []int {
 		}
 	}
 	return yes
+}
+
+// functionTable counts the tools of each style by their number of arguments (Hell or High Water §3.2, dataset
+// statistics).
+func (m *material) functionTable() *table.Table {
+	type row = *catalog
+	with := func(n int, orMore bool) func(row) int {
+		return func(c row) (count int) {
+			for _, t := range c.Suite.Tools[c.style] {
+				size := 0
+				if t.Parameters != nil {
+					size = len(t.Parameters.Properties)
+				}
+				if size == n || orMore && size > n {
+					count++
+				}
+			}
+			return count
+		}
+	}
+	return table.Make("", m.catalogs(), catalogColumns(), []table.Column[row]{
+		table.Count("tools", "tools", 0, with(0, true)),
+		table.Count("no argument", "arguments_0", 0, with(0, false)),
+		table.Count("1", "arguments_1", 0, with(1, false)),
+		table.Count("2", "arguments_2", 0, with(2, false)),
+		table.Count("3", "arguments_3", 0, with(3, false)),
+		table.Count("4", "arguments_4", 0, with(4, false)),
+		table.Count("5 or more", "arguments_5", 0, with(5, true)),
+	}).WithNotes("Tools of all databases, also those that no task calls. Operations of slot and sel count once each.")
 }

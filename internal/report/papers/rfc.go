@@ -180,6 +180,8 @@ type scoreRow struct {
 type added struct {
 	tools, similarity int // and the sum, in thousandths, of those whose similarity was measured
 	empty             int // places that no tool fills
+	// Tools shown to those tasks, without the condition and under it.
+	tasks, before, after int
 }
 
 func (m *material) addedBy(s *scored, specification string) (a added) {
@@ -190,6 +192,9 @@ func (m *material) addedBy(s *scored, specification string) (a added) {
 			tasks[in.Task].Corpus != s.corpus || tasks[in.Task].Style != s.Style {
 			continue
 		}
+		t := tasks[in.Task]
+		a.tasks, a.before = a.tasks+1, a.before+len(set.Toolkit(&suite.Instance{}, t))
+		a.after += len(set.Toolkit(in, t))
 		for _, c := range in.Conditions {
 			made, err := c.Choice()
 			if err != nil || made == nil {
@@ -266,6 +271,10 @@ func (m *material) callRobustnessTable() *table.Table {
 			changeColumns(side.name, side.name, side.name+"_", 3, side.of)...)
 	}
 	columns = append(columns,
+		table.Number("tools", "tools_before", 3, table.Decimal, "no toolkit was expanded",
+			func(r row) *float64 { return share(r.added.before, r.added.tasks) }),
+		table.Number("tools, expanded", "expanded_tools", 3, table.Decimal, "no toolkit was expanded",
+			func(r row) *float64 { return share(r.added.after, r.added.tasks) }),
 		table.Number("mean similarity", "expanded_similarity", 2, table.Fixed(3), "no tool was added",
 			func(r row) *float64 { return share(r.added.similarity, 1000*r.added.tools) }),
 		table.Count("empty places", "expanded_empty", 3, func(r row) int { return r.added.empty }))
@@ -279,6 +288,7 @@ func (m *material) callRobustnessTable() *table.Table {
 	}).WithNotes(measureNote, "before: the score of the same tasks without the condition; for an expanded toolkit, "+
 		"the score "+
 		"with the tools of the plans alone, if the suite has it ("+condition.NameGoldTools+"). change: relative to it. "+
+		"tools: mean number shown with the tasks whose toolkit is expanded. "+
 		"mean similarity: of the added tools to the right ones; empty places: that no tool was similar enough to fill. "+
 		"wrong …: "+
 		"shares of the entries that were right before and are wrong with the expanded toolkit (broken), by kind of mistake; "+

@@ -70,6 +70,28 @@ func (r *Ref) Col() Column {
 	return r.Source.Columns[r.Column]
 }
 
+// ReadsSubquery reports whether a statement is a SELECT that contains another one. The branches of a set operation
+// contain none: they are beside each other. It resolves no names, so it needs no schema.
+func ReadsSubquery(source string) bool {
+	stmts, err := parser.ParseString(source)
+	if err != nil || len(stmts) != 1 {
+		return false
+	}
+	stmt, ok := stmts[0].(*ast.SelectStmt)
+	return ok && HasSubquery(stmt)
+}
+
+// HasSubquery is [ReadsSubquery] of a statement that was read.
+func HasSubquery(stmt *ast.SelectStmt) bool {
+	found := false
+	ast.Walk(stmt, func(n ast.Node) bool {
+		inner, ok := n.(*ast.SelectStmt)
+		found = found || ok && inner != stmt
+		return !found
+	})
+	return found
+}
+
 // Parse reads one SELECT and resolves it. Its errors have the type [*Error].
 func Parse(source string, db *schema.Database) (*Query, error) {
 	if len(source) > maxSource {
