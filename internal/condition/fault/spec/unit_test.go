@@ -27,7 +27,7 @@ func TestScaledNumbersReadAsWritten(t *testing.T) {
 			}
 		}
 	}
-	if noise*20 > all {
+	if noise*5 > all {
 		t.Errorf("%d of %d numbers are refused", noise, all)
 	}
 }
