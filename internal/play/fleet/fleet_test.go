@@ -3,11 +3,15 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/nats-io/nats.go"
@@ -18,7 +22,7 @@ import (
 )
 
 // coordinated starts a server and a coordinator of no run: tests play its workers. said returns its notices so far.
-func coordinated(t *testing.T) (c *Coordinator, worker *nats.Conn, said func() string) {
+func coordinated(t *testing.T, changes ...func(*Config)) (c *Coordinator, worker *nats.Conn, said func() string) {
 	t.Helper()
 	broker, err := Listen("127.0.0.1:0", t.TempDir(), &Access{})
 	if err != nil {
@@ -40,12 +44,15 @@ func coordinated(t *testing.T) (c *Coordinator, worker *nats.Conn, said func() s
 		t.Cleanup(conn.Close)
 		return conn
 	}
-	c, err = Start(t.Context(), Config{
+	config := Config{
 		Conn: connect(), ID: "r", Versions: "ours", Welcome: Welcome{Classes: []string{ClassPolicy}}, Folder: t.TempDir(),
 		Conflicts: t.TempDir(), Replicas: 1, Window: 8, Concurrency: 8,
 		Class: func(*transcript.Header) string { return ClassPolicy }, Notice: notice,
-	})
-	if err != nil {
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	if c, err = Start(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -138,6 +145,187 @@ func TestAnOrderThatEverybodyReturnsEnds(t *testing.T) {
 	}
 	if s := c.Status(); s.Returned != maxDeliver || s.UnderWay != 0 {
 		t.Errorf("%d returned, %d under way", s.Returned, s.UnderWay)
+	}
+}
+
+// TestAnOrderThatNobodyTouchedIsGivenOutAgain returns an order untouched, more often than an order may fail, and then
+// as failed: only that counts.
+func TestAnOrderThatNobodyTouchedIsGivenOutAgain(t *testing.T) {
+	c, conn, _ := coordinated(t)
+	at := 0
+	taken := orders(t.Context(), t, conn, func(id string) {
+		at++
+		if _, err := request(t.Context(), conn, c.names.ask(), &ask{
+			Kind: askReturn, Worker: "w", ID: id, Reason: "no", Untouched: at <= 2*maxDeliver,
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-played(t, c, "e")
+	if n := taken(); n != 3*maxDeliver {
+		t.Errorf("the order was given out %d times, want %d", n, 3*maxDeliver)
+	}
+	if s := c.Status(); s.Returned != maxDeliver {
+		t.Errorf("%d returned, want %d", s.Returned, maxDeliver)
+	}
+}
+
+// TestOrdersThatEndTheirWorkersAreGivenOutAlone lets no worker return a message with several orders. One of them may
+// have ended the workers: each is given out alone, and only an order that was alone fails.
+func TestOrdersThatEndTheirWorkersAreGivenOutAlone(t *testing.T) {
+	c, conn, _ := coordinated(t)
+	ids := []string{"a", "b", "c"}
+	results := map[string]chan *episode.Record{}
+	for _, id := range ids {
+		results[id] = played(t, c, id)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := js.Consumer(t.Context(), names{"r"}.workStream(), ClassPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := map[string]uint64{} // ids to numbers of messages
+	for len(alone) < len(ids) {
+		m, err := consumer.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wires []orderJSON
+		meta, err := m.Metadata()
+		if err != nil || !decode(m.Data(), &wires) {
+			t.Fatalf("%v: %q", err, m.Data())
+		}
+		if len(wires) == 1 {
+			alone[wires[0].Header.ID] = meta.Sequence.Stream
+			continue
+		}
+		c.exhausted(&nats.Msg{Data: fmt.Appendf(nil, `{"stream_seq": %d}`, meta.Sequence.Stream)})
+	}
+	if s := c.Status(); s.UnderWay != len(ids) {
+		t.Fatalf("%d orders are under way, want %d", s.UnderWay, len(ids))
+	}
+	c.exhausted(&nats.Msg{Data: fmt.Appendf(nil, `{"stream_seq": %d}`, alone["b"])})
+	if end := (<-results["b"]).Transcript.End(); !strings.Contains(end.Message, "none returned it") {
+		t.Errorf("%s: %s", end.End, end.Message)
+	}
+	if s := c.Status(); s.UnderWay != len(ids)-1 {
+		t.Errorf("%d orders are under way, want %d", s.UnderWay, len(ids)-1)
+	}
+	for _, id := range []string{"a", "c"} {
+		c.fail(id, "the test is over")
+		<-results[id]
+	}
+}
+
+// ledger lets one request begin at a time.
+type ledger struct {
+	free chan struct{}
+	mu   sync.Mutex
+	told []string
+}
+
+func (l *ledger) say(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = append(l.told, fmt.Sprintf(format, args...))
+}
+
+func (l *ledger) Take(ctx context.Context, model string, tokens int, cost float64) (func(task.Usage), error) {
+	select {
+	case <-l.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	l.say("take %s %d $%g", model, tokens, cost)
+	return func(used task.Usage) { l.say("settle %d $%g", used.OutputTokens, used.CostUSD); l.free <- struct{}{} }, nil
+}
+func (l *ledger) Charge(used task.Usage) { l.say("charge $%g", used.CostUSD) }
+func (l *ledger) Wait(model string, d time.Duration, reason string) {
+	l.say("wait %s %v %s", model, d, reason)
+}
+
+// TestWorkersShareOneLedger lets two workers ask for requests: what they may cost reaches the coordinator's ledger, the
+// second waits until the first has settled, and a worker that leaves gives its place free and pays what it may have spent.
+func TestWorkersShareOneLedger(t *testing.T) {
+	l := &ledger{free: make(chan struct{}, 1)}
+	l.free <- struct{}{}
+	c, conn, _ := coordinated(t, func(config *Config) { config.Ledger = l })
+	one, two := &Quota{Conn: conn, Run: "r", Worker: "one"}, &Quota{Conn: conn, Run: "r", Worker: "two"}
+	settle, err := one.Take(t.Context(), "m", 700, 0.25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan error)
+	go func() {
+		_, err := two.Take(t.Context(), "m", 800, 0.5)
+		taken <- err
+	}()
+	two.Wait("m", time.Minute, "busy")
+	settle(task.Usage{OutputTokens: 7, CostUSD: 0.125})
+	if err := <-taken; err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	c.freeLeases("two") // it has vanished
+	c.mu.Unlock()
+	<-l.free
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	told := slices.DeleteFunc(l.told, func(text string) bool { return text == "wait m 1m0s busy" })
+	if len(told) == len(l.told) {
+		t.Error("nobody is told that the provider asks to wait")
+	}
+	want := []string{"take m 700 $0.25", "settle 7 $0.125", "take m 800 $0.5", "settle 0 $0.5"}
+	if !slices.Equal(told, want) {
+		t.Errorf("the ledger was told %q, want %q", told, want)
+	}
+}
+
+// TestTheCacheOfSuitesHasABound fetches the files of a run into a cache with older folders: those that were used longest
+// ago are removed, as many as are needed, and none that a worker may use now. What is fetched is what the coordinator
+// has, and what does not fit is refused.
+func TestTheCacheOfSuitesHasABound(t *testing.T) {
+	sent := t.TempDir()
+	if err := os.WriteFile(filepath.Join(sent, "suite"), bytes.Repeat([]byte("x"), 400), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, err := Folder(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, conn, _ := coordinated(t, func(config *Config) { config.Folder, config.Welcome.Files = sent, files })
+	cache := Cache{Folder: t.TempDir(), Bound: 1000}
+	for name, age := range map[string]time.Duration{"oldest": 4 * inUse, "old": 3 * inUse, "used": 0} {
+		dir := filepath.Join(cache.Folder, name)
+		at := time.Now().Add(-age)
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "f"), make([]byte, 300), 0o600),
+			os.Chtimes(dir, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	welcome := &Welcome{Run: "r", Files: files}
+	dir, err := cache.Fetch(t.Context(), conn, welcome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "suite")); err != nil || len(got) != 400 {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	for name, want := range map[string]bool{"oldest": false, "old": true, "used": true} {
+		if _, err := os.Stat(filepath.Join(cache.Folder, name)); (err == nil) != want {
+			t.Errorf("%s is kept: %v, want %v", name, err == nil, want)
+		}
+	}
+	damage(t, filepath.Join(dir, "suite"))
+	if again, err := cache.Fetch(t.Context(), conn, welcome); err != nil || verify(again, files) != nil {
+		t.Errorf("a damaged folder is not fetched again: %v", err)
+	}
+	small := Cache{Folder: t.TempDir(), Bound: 399}
+	if _, err := small.Fetch(t.Context(), conn, welcome); err == nil {
+		t.Error("files are fetched that do not fit")
 	}
 }
 
