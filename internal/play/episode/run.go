@@ -103,6 +103,12 @@ func (p *Progress) Failed() int {
 	return n
 }
 
+// place says which episode a job plays. A run may have millions: their headers are made when their turn comes.
+type place struct {
+	instance, participant, trial int32
+	kept, retried                bool // as finished episodes say: see [job]
+}
+
 // job is one episode to play.
 type job struct {
 	instance    *suite.Instance
@@ -130,8 +136,8 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	}
 	x := &execution{run: r, began: r.Now(), progress: Progress{Invalid: map[string]int{}}, failed: map[string]*job{}}
 	// By pool: policies, models.
-	var jobs [2][]job
-	for _, in := range r.Instances {
+	var places [2][]place
+	for n, in := range r.Instances {
 		if _, known := r.Stage.position[in.ID]; !known {
 			return Progress{}, fmt.Errorf("run: instance %s is not of the suite", in.ID)
 		}
@@ -145,14 +151,14 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 					return Progress{}, err
 				}
 				x.progress.Total++
-				if j.retry.ID != "" && finished[j.retry.ID] {
+				at := place{int32(n), int32(i), int32(trial), finished[j.header.ID], finished[j.retry.ID]}
+				if at.retried {
 					x.progress.Total++
 					x.progress.Skipped++
-					j.retry = transcript.Header{}
 				}
-				if j.kept = finished[j.header.ID]; j.kept {
+				if at.kept {
 					x.progress.Skipped++
-					if j.retry.ID == "" {
+					if j.retry.ID == "" || at.retried {
 						continue
 					}
 				}
@@ -160,7 +166,7 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 				if j.participant.Model {
 					pool = 1
 				}
-				jobs[pool] = append(jobs[pool], j)
+				places[pool] = append(places[pool], at)
 			}
 		}
 	}
@@ -168,7 +174,7 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	defer x.stop(nil)
 	var pools sync.WaitGroup
 	for i, workers := range []int{r.Workers, r.Concurrency} {
-		pools.Go(func() { x.work(ctx, jobs[i], workers) })
+		pools.Go(func() { x.work(ctx, places[i], workers) })
 	}
 	if r.Again != nil {
 		r.Again(func() int { return x.requeue(ctx) })
@@ -253,20 +259,28 @@ func (x *execution) requeue(ctx context.Context) int {
 	return n
 }
 
-// work plays jobs with a number of workers.
-func (x *execution) work(ctx context.Context, jobs []job, workers int) {
+// work plays the jobs of some places with a number of workers.
+func (x *execution) work(ctx context.Context, places []place, workers int) {
 	next := make(chan *job)
 	var done sync.WaitGroup
-	for range min(workers, len(jobs)) {
+	for range min(workers, len(places)) {
 		done.Go(func() {
 			for j := range next {
 				x.play(ctx, j)
 			}
 		})
 	}
-	for i := range jobs {
+	for _, at := range places {
+		j, err := x.run.job(x.run.Instances[at.instance], &x.run.Participants[at.participant], int(at.trial))
+		if err != nil {
+			x.fail(err) // it was made before
+			break
+		}
+		if j.kept = at.kept; at.retried {
+			j.retry = transcript.Header{}
+		}
 		select {
-		case next <- &jobs[i]:
+		case next <- &j:
 			continue
 		case <-ctx.Done():
 		}
