@@ -346,7 +346,9 @@ func fly(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 	}
 	for _, t := range s.Tasks {
 		plan := t.Plans[0]
-		if !strings.Contains(text, t.Messages[0].Content) || !strings.Contains(text, plan.Calls[0].Tool) {
+		if !strings.Contains(text, t.Messages[0].Content) || slices.ContainsFunc(plan.Calls, func(call task.Call) bool {
+			return !regexp.MustCompile(`\b` + regexp.QuoteMeta(call.Tool) + `\b`).MatchString(text)
+		}) {
 			continue
 		}
 		var calls []modeltest.Call
@@ -365,6 +367,14 @@ func fly(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 				plan.Answer)})
 		case len(c.Tools) > 0:
 			return modeltest.Use(calls...)
+		}
+		if len(c.Stop) > 0 { // react: a call a turn
+			turn := c.Turn()
+			if turn == len(calls) {
+				return modeltest.Say("Thought: That was it.\nFinal Answer: \"$" + plan.Answer + "$\"")
+			}
+			return modeltest.Say("Thought: I know that one.\nAction: " + calls[turn].Name + "\nAction Input: " +
+				calls[turn].Arguments)
 		}
 		list, err := task.Marshal(plan.Calls) // label, tool and arguments
 		if err != nil {
