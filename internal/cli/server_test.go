@@ -230,6 +230,9 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 	if reply, reads := modeltest.Read(prompt); reads {
 		return modeltest.Say(reply)
 	}
+	if strings.HasPrefix(c.System, "You help by wording") { // the prompts of the paper
+		return modeltest.Say(wordRequest(prompt, false, len(prompt)%4 == 0))
+	}
 	if strings.HasPrefix(prompt, "Write the specification") {
 		return modeltest.Say(`{"name":"log_of_all","description":"Tells who did what, and when.","parameters":{"type":"object","properties":` +
 			`{"theme":{"type":"string","description":"What it is about."},"until":{"type":"string","description":"The last day."}},"required":["theme"]}}`)
