@@ -111,6 +111,7 @@ var layout = []string{
 	"report/plan",
 	"selftest",
 	"serve/listen",
+	"serve/telemetry",
 	"serve/view",
 	"serve/server",
 	"serve/proxy/record",

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/proxy"
@@ -28,7 +30,7 @@ type proxyFlags struct {
 	faults, record, listen, to, replay, judge string
 	failOn                                    []string
 	schema                                    bool
-	logLevel                                  string
+	logLevel, otlp                            string
 	headerTime                                time.Duration
 	replyTime                                 time.Duration
 	connections                               int
@@ -69,6 +71,7 @@ func (a *app) proxyCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.schema, "schema", false, "print the JSON Schema of faults files")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "error", "log requests as JSON on the error stream, with the ids of "+
 		"requests and the numbers of sessions: "+strings.Join(listen.LogLevels(), ", "))
+	cmd.Flags().StringVar(&f.otlp, "otlp", "", settings.OTLPUsage)
 	cmd.Flags().DurationVar(&f.headerTime, "header-timeout", listen.DefaultHeaderTime,
 		"with --listen, longest time that a client may take to send the header of a request")
 	cmd.Flags().DurationVar(&f.replyTime, "reply-timeout", proxy.DefaultReplyTime,
@@ -130,6 +133,12 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		}
 		o.Record = recording
 	}
+	traces, err := participants.OpenTelemetry(a.Getenv, f.otlp, version(), a.Now, a.warn)
+	if err != nil {
+		return err
+	}
+	defer traces.Close()
+	o.Telemetry = traces.Calls()
 	p := proxy.New(o)
 	if a.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(proxy.GCPercent))

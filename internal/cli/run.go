@@ -171,8 +171,13 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		stage.Embed(vectors)
 		defer func() { err = errors.Join(err, vectors.Close()) }()
 	}
+	traces, err := participants.OpenTelemetry(a.Getenv, o.OTLP, version(), a.Now, a.warn)
+	if err != nil {
+		return err
+	}
+	defer traces.Close()
 	r := &episode.Run{
-		Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: workersOf(o),
+		Ended: traces.Of(s), Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: workersOf(o),
 		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Lean: o.Lean,
 		MaxSame: o.MaxFailures, Separate: fresh.settle(separator),
 	}

@@ -56,6 +56,7 @@ type serveOptions struct {
 	listing    string
 	aliasKey   string
 	aliases    bool
+	otlp       string
 	recorded   *pflag.FlagSet // flags that decide the content of the run
 }
 
@@ -119,6 +120,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"longest time that a client may take to send the header of a request")
 	f.StringVar(&o.logLevel, "log-level", "error", "log requests as JSON on the error stream, with the ids of requests "+
 		"and episodes: "+strings.Join(listen.LogLevels(), ", "))
+	f.StringVar(&o.otlp, "otlp", "", settings.OTLPUsage)
 	f.StringVar(&o.listing, "listing", "", "how tools are listed over --mcp "+mcpStdio+": loose leaves the schemas of "+
 		"arguments out and adds call_tool, for clients that check arguments against their first listing")
 	f.Int64Var(&o.maxBody, "max-body", server.DefaultMaxBody, "longest body of a request, in bytes")
@@ -270,8 +272,13 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if _, err := rand.Read(secret); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
+	traces, err := participants.OpenTelemetry(a.Getenv, o.otlp, version(), a.Now, a.warn)
+	if err != nil {
+		return err
+	}
+	defer traces.Close()
 	core, err := server.NewEpisodes(ctx, server.Config{
-		Suite: s, Worlds: worlds, Shown: settings.ShownAs(o.evidence, o.handles),
+		Ended: traces.Of(s), Suite: s, Worlds: worlds, Shown: settings.ShownAs(o.evidence, o.handles),
 		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, AliasKey: key, Budget: o.budget, Grades: o.grades,
 		Limits: o.limits,
 		Failed: func(err error) {

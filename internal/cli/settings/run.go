@@ -84,6 +84,7 @@ type Run struct {
 	CommandProcesses int
 	PythonFile       string // CPython for WASI
 	EmbeddingsURL    string
+	OTLP             string // address of an OpenTelemetry collector
 
 	Fleet Fleet
 
@@ -213,6 +214,7 @@ func (r *Run) executionFlags() {
 		"end the run, or ask at a terminal, after so many episodes in a row that failed in the same way; 0 never does")
 	f.BoolVar(&r.Lean, "lean", false, "keep only what grading needs: no prompts, listings of tools or times of events")
 	f.StringVar(&r.EmbeddingsURL, "embeddings-url", "", EmbeddingsUsage)
+	f.StringVar(&r.OTLP, "otlp", "", OTLPUsage)
 	f.BoolVar(&r.Bare, "python-without-any-sandbox", false,
 		"run agents' code with your own rights: it can read, change and send whatever you can")
 	PythonFlag(f, &r.PythonFile)
@@ -276,6 +278,9 @@ func (r *Run) ProviderFlags(f *pflag.FlagSet) {
 	f.AddFlag(r.content.Lookup("base-url"))
 	f.AddFlagSet(r.provider)
 }
+
+// OTLPUsage is the help of --otlp.
+const OTLPUsage = "send traces and metrics to the OpenTelemetry collector at this `URL`, as http://127.0.0.1:4318"
 
 // EmbeddingsUsage is the help of --embeddings-url.
 const EmbeddingsUsage = "address of the server that embeds agents' search queries, where tools are found by meaning"

@@ -54,6 +54,7 @@ type Run struct {
 	Concurrency  int              // episodes of models in parallel; at least 1
 	Now          func() time.Time // the clock; digests do not include times
 	Progress     func(Progress)   // called after each episode, one call at a time; may be nil
+	Ended        func(*Record)    // told of each episode that is on disk; must not wait, nor change it. May be nil
 	// Judge returns the verdict of the grader on a valid episode: whether it succeeded. It is needed if a participant has
 	// Retry. It must depend only on its arguments and be safe for concurrent use.
 	Judge func(in *suite.Instance, t *transcript.Transcript) (bool, error)
@@ -355,6 +356,9 @@ func (x *execution) episode(ctx context.Context, j *job, o *Order) *transcript.T
 	durable := func(err error) {
 		defer x.pending.Done()
 		stored(err)
+		if err == nil && r.Ended != nil {
+			r.Ended(record)
+		}
 		x.account(j, record.Transcript.End(), err, judged, right)
 	}
 	if err := r.Store.Put(record, durable); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
+	"github.com/seatrial/seatrial/internal/serve/telemetry"
 )
 
 // DefaultLimit is the length in bytes up to which the proxy reads a message. Longer messages pass unread, in pieces.
@@ -33,7 +34,8 @@ type Options struct {
 	Limit  int              // bytes of a message; 0 for DefaultLimit
 	// ReplyTime bounds the wait for the next message of a server over HTTP; 0 for DefaultReplyTime.
 	ReplyTime time.Duration
-	Log       *slog.Logger // of requests and of failures of the server; nil for none
+	Log       *slog.Logger        // of requests and of failures of the server; nil for none
+	Telemetry *telemetry.Exporter // of calls; nil for none
 }
 
 // Proxy is one run of a proxy. It numbers its sessions in the order in which they begin.
@@ -43,6 +45,7 @@ type Proxy struct {
 	limit int
 	log   *slog.Logger
 	now   func() time.Time
+	spans *telemetry.Exporter
 
 	replyTime time.Duration
 
@@ -54,7 +57,7 @@ type Proxy struct {
 
 // New returns a proxy.
 func New(o Options) *Proxy {
-	p := &Proxy{f: o.Faults, t: record.NewTrace(o.Record, o.Now), limit: o.Limit, log: o.Log,
+	p := &Proxy{f: o.Faults, t: record.NewTrace(o.Record, o.Now), limit: o.Limit, log: o.Log, spans: o.Telemetry,
 		now: o.Now, replyTime: cmp.Or(o.ReplyTime, DefaultReplyTime)}
 	if p.f == nil {
 		p.f = &rules.File{}
@@ -75,7 +78,9 @@ func (p *Proxy) newSession() *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sessions++
-	return newSession(p.f, p.t, p.sessions)
+	s := newSession(p.f, p.t, p.sessions)
+	s.spans = p.spans
+	return s
 }
 
 // Verdict judges the sessions so far.

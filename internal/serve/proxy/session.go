@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/fault/exec"
 	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
+	"github.com/seatrial/seatrial/internal/serve/telemetry"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -33,7 +34,8 @@ const (
 type session struct {
 	f      *rules.File
 	t      *record.Trace
-	number int // from 1
+	spans  *telemetry.Exporter // nil for none
+	number int                 // from 1
 
 	mu       sync.Mutex
 	attempts map[string]int // calls, by tool and by tool with arguments
@@ -77,6 +79,7 @@ type call struct {
 	values           map[string]any  // see given
 	digest           string
 	line             int // of the record
+	span             *telemetry.OpenCall
 
 	refusal *refusal  // replaces the reply
 	results []*strike // rules that change the reply
@@ -301,6 +304,8 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	s.calls++
 	c.number, c.attempt, c.attemptArguments = s.calls, s.count(tool), s.count(tool+"\x00"+c.digest)
 	e.call = c
+	c.span = s.spans.Began(telemetry.Call{Session: s.number, Number: c.number, Tool: tool, Request: m.id,
+		Parent: traceparent(params)})
 	l := &record.Line{Session: s.number, Call: &record.Call{
 		Tool: tool, Arguments: c.digest, Attempt: c.attempt, Number: c.number, Strict: strict, Writes: s.writes(tool),
 		Reached: true,
@@ -695,7 +700,9 @@ func (s *session) delivered(d *delivery) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var faults []telemetry.Fault
 	for _, k := range d.strikes {
+		faults = append(faults, telemetry.Fault{Rule: k.rule.Name, Kind: k.rule.Kind.Name, Landed: !k.over})
 		if !k.over {
 			k.over = true
 			s.t.Add(&record.Line{Session: s.number, Landed: k.line})
@@ -703,7 +710,15 @@ func (s *session) delivered(d *delivery) {
 	}
 	if d.call != nil {
 		s.answer(d)
+		d.call.span.Ended(d.failed, faults)
 	}
+}
+
+// traceparent returns the trace that a client names in the parameters of a request, "" if it names none.
+func traceparent(params object) string {
+	meta, _ := readObject(params.get("_meta"))
+	parent, _ := text(meta.get("traceparent"))
+	return parent
 }
 
 func (s *session) answer(d *delivery) {

@@ -571,8 +571,15 @@ func (e *Episode) conclude() error {
 			err = errors.Join(err, gradeErr)
 		}
 	}
+	record := &episode.Record{
+		Position: e.position, Transcript: t, StartedAt: e.started, Elapsed: s.now().Sub(e.started), Decisions: e.decisions,
+		Account: &e.account,
+	}
 	if s.config.Store != nil {
-		err = errors.Join(err, e.store(t))
+		err = errors.Join(err, e.store(record))
+	}
+	if s.config.Ended != nil && err == nil {
+		s.config.Ended(record)
 	}
 	e.leave(end.End, end.Budget)
 	return err
@@ -594,13 +601,10 @@ func (e *Episode) leave(end, budget string) {
 }
 
 // store puts the transcript on the disk.
-func (e *Episode) store(t *transcript.Transcript) error {
+func (e *Episode) store(record *episode.Record) error {
 	s := e.episodes
 	durable := make(chan error, 1)
-	err := s.config.Store.Put(&episode.Record{
-		Position: e.position, Transcript: t, StartedAt: e.started, Elapsed: s.now().Sub(e.started), Decisions: e.decisions,
-		Account: &e.account,
-	}, func(err error) { durable <- err })
+	err := s.config.Store.Put(record, func(err error) { durable <- err })
 	if err == nil {
 		err = <-durable
 	}

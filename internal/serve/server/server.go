@@ -36,6 +36,8 @@ type Config struct {
 	Budget task.Budget
 	Grades bool // grades of ended episodes can be read
 	Limits Limits
+	// Ended is told of each episode that has ended and is kept; it must not wait, nor change it. May be nil.
+	Ended func(*episode.Record)
 	// Failed hears of Seatrial's own failures, which clients do not see; may be nil.
 	Failed func(error)
 	// Warned hears of clients that seem to split one agent into several episodes; may be nil.

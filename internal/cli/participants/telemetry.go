@@ -1,0 +1,68 @@
+package participants
+
+import (
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/serve/telemetry"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+)
+
+// Telemetry sends episodes of a suite to a collector. A nil one sends nothing.
+type Telemetry struct {
+	*telemetry.Exporter
+	judge func(*transcript.Transcript) (grade.Grade, error)
+	warn  func(format string, args ...any)
+}
+
+// OpenTelemetry opens the collector at an address; nil for "". Warn hears at the end of what was not sent.
+func OpenTelemetry(getenv func(string) string, address, version string, now func() time.Time,
+	warn func(format string, args ...any)) (*Telemetry, error) {
+	e, err := telemetry.Open(address, getenv(telemetry.HeadersVariable), version, now)
+	if e == nil || err != nil {
+		return nil, err
+	}
+	return &Telemetry{Exporter: e, warn: warn}, nil
+}
+
+// Of returns what is told of the episodes of a suite; nil if nothing is sent.
+func (t *Telemetry) Of(s *suite.Suite) func(*episode.Record) {
+	if t == nil {
+		return nil
+	}
+	stage, instances := episode.NewStage(s, nil, environment.Limits{}), map[string]*suite.Instance{}
+	for _, in := range s.Instances {
+		instances[in.ID] = in
+	}
+	t.judge = func(script *transcript.Transcript) (grade.Grade, error) {
+		in := instances[script.Header.Instance]
+		if in == nil {
+			return grade.Grade{}, diag.Usagef("the suite has no instance %q", script.Header.Instance)
+		}
+		return runs.Grade(stage, in, script)
+	}
+	return func(record *episode.Record) { t.Episode(record, t.judge) }
+}
+
+// Calls returns what sends calls of a proxy; nil if nothing is sent.
+func (t *Telemetry) Calls() *telemetry.Exporter {
+	if t == nil {
+		return nil
+	}
+	return t.Exporter
+}
+
+// Close sends what waits, for a moment.
+func (t *Telemetry) Close() {
+	if t == nil {
+		return
+	}
+	if dropped, err := t.Exporter.Close(); dropped > 0 || err != nil {
+		t.warn("%d traces were not sent to the collector: %v", dropped, err)
+	}
+}

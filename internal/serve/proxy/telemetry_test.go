@@ -1,0 +1,61 @@
+package proxy
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/serve/telemetry"
+)
+
+// Calls are sent to a collector with the faults that struck them, and the messages of the client pass as without it.
+func TestCallsAreSentToACollector(t *testing.T) {
+	var mu sync.Mutex
+	var sent strings.Builder
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sent.Write(text)
+	}))
+	defer collector.Close()
+	const faults = "faults: {it: {kind: exec.io, tool: find, times: 1}}"
+	const params = `{"name":"find","arguments":{"q":"a"},"_meta":` +
+		`{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}`
+	spans, err := telemetry.Open(collector.URL, "", "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forwards [2]string
+	for i, out := range []*telemetry.Exporter{nil, spans} {
+		p := New(Options{Faults: mustFaults(t, faults), Now: clock, Telemetry: out})
+		s := &played{session: p.newSession(), t: t, p: p,
+			reply: func(*message) json.RawMessage { return json.RawMessage(records) }}
+		s.list()
+		for range 3 {
+			s.request("tools/call", params)
+		}
+		forwards[i] = strings.Join(s.forward, "\n")
+	}
+	if forwards[0] != forwards[1] || !strings.Contains(forwards[1], "traceparent") {
+		t.Errorf("the server was sent %s\nand with a collector %s", forwards[0], forwards[1])
+	}
+	if dropped, err := spans.Close(); dropped > 0 || err != nil {
+		t.Fatal(dropped, err)
+	}
+	text := sent.String()
+	for part, times := range map[string]int{`"name":"tools/call find"`: 3, `"4bf92f3577b34da6a3ce929d0e0e4736"`: 3,
+		`"00f067aa0ba902b7"`: 3, `"seatrial.fault"`: 1, `"exec.io"`: 1, `"tool_error"`: 1} {
+		if n := strings.Count(text, part); n != times {
+			t.Errorf("%s comes %d times, not %d, in %s", part, n, times, text)
+		}
+	}
+}
