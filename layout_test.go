@@ -109,6 +109,7 @@ var layout = []string{
 	"report/card",
 	"report/gate",
 	"report/plan",
+	"report/schemas",
 	"selftest",
 	"serve/listen",
 	"serve/telemetry",
