@@ -115,8 +115,13 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		return diag.Usagef("--listen needs a server that speaks HTTP, not a command").
 			WithHint("--to http://127.0.0.1:9001/mcp")
 	}
-	o := proxy.Options{Now: a.Now, Log: listen.NewLogger(a.Err, f.logLevel), ReplyTime: f.replyTime}
-	var err error
+	traces, err := participants.OpenTelemetry(a.Getenv, f.otlp, version(), a.Now, a.warn)
+	if err != nil {
+		return err
+	}
+	defer traces.Close()
+	o := proxy.Options{Now: a.Now, Log: listen.NewLogger(a.Err, f.logLevel), ReplyTime: f.replyTime,
+		Telemetry: traces.Calls()}
 	var text []byte
 	if f.faults != "" {
 		if text, err = os.ReadFile(f.faults); err != nil {
@@ -133,12 +138,6 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		}
 		o.Record = recording
 	}
-	traces, err := participants.OpenTelemetry(a.Getenv, f.otlp, version(), a.Now, a.warn)
-	if err != nil {
-		return err
-	}
-	defer traces.Close()
-	o.Telemetry = traces.Calls()
 	p := proxy.New(o)
 	if a.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(proxy.GCPercent))

@@ -138,6 +138,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	cast := &participants.Cast{
 		Host:     participants.Host{In: a.In, Err: a.Err, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now},
 		Settings: o, Suite: s, Instances: instances, Providers: providers, Stop: stop, Resume: a.resumes(o),
+		Version: version(), Warn: a.warn,
 	}
 	defer func() { err = errors.Join(err, cast.Close()) }()
 	if err := cast.Open(ctx); err != nil {
@@ -171,15 +172,10 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		stage.Embed(vectors)
 		defer func() { err = errors.Join(err, vectors.Close()) }()
 	}
-	traces, err := participants.OpenTelemetry(a.Getenv, o.OTLP, version(), a.Now, a.warn)
-	if err != nil {
-		return err
-	}
-	defer traces.Close()
 	r := &episode.Run{
-		Ended: traces.Of(s), Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: workersOf(o),
+		Stage: stage, Store: store, Instances: instances, Participants: list, Trials: o.Trials, Workers: workersOf(o),
 		Concurrency: o.Concurrency, Now: a.Now, Judge: runs.Verdict(stage), Lean: o.Lean,
-		MaxSame: o.MaxFailures, Separate: fresh.settle(separator),
+		MaxSame: o.MaxFailures, Separate: fresh.settle(separator), Ended: cast.Ended(),
 	}
 	progress, rows, conflicts, err := a.together(ctx, run, r, o, providers.Options.Meter, ledger)
 	if err != nil {

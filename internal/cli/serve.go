@@ -262,34 +262,15 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if store != nil {
 		defer func() { err = errors.Join(err, store.Close()) }()
 	}
-	vectors, err := participants.ServedVectors(a.Getenv, s, o.embeddings)
-	if err != nil {
-		return err
-	}
 	worlds := proof.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
-	secret := make([]byte, 32)
-	if _, err := rand.Read(secret); err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
 	traces, err := participants.OpenTelemetry(a.Getenv, o.otlp, version(), a.Now, a.warn)
 	if err != nil {
 		return err
 	}
 	defer traces.Close()
-	core, err := server.NewEpisodes(ctx, server.Config{
-		Ended: traces.Of(s), Suite: s, Worlds: worlds, Shown: settings.ShownAs(o.evidence, o.handles),
-		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, AliasKey: key, Budget: o.budget, Grades: o.grades,
-		Limits: o.limits,
-		Failed: func(err error) {
-			text := err.Error()
-			if played != "" { // the client reads the error stream
-				text = strings.ReplaceAll(text, played, o.instance)
-			}
-			_, _ = fmt.Fprintf(a.Err, "seatrial: %s\n", text) // a closed stream is no error
-		},
-		Warned: func(text string) { a.warn("%s", text) },
-	})
+	core, err := a.core(ctx, o, server.Config{Suite: s, Worlds: worlds, Store: store, AliasKey: key, Ended: traces.Of(s)},
+		played)
 	if err != nil {
 		return err
 	}
@@ -308,6 +289,30 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		return a.served(context.WithoutCancel(ctx), s, store)
 	}
 	return nil
+}
+
+// core makes the core of a server from a configuration that says what is served. Played is the id of the instance that
+// the client may not see.
+func (a *app) core(ctx context.Context, o *serveOptions, c server.Config, played string) (*server.Episodes, error) {
+	c.Secret = make([]byte, 32)
+	if _, err := rand.Read(c.Secret); err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	vectors, err := participants.ServedVectors(a.Getenv, c.Suite, o.embeddings)
+	if err != nil {
+		return nil, err
+	}
+	c.Vectors, c.Shown = vectors, settings.ShownAs(o.evidence, o.handles)
+	c.Now, c.Budget, c.Grades, c.Limits = a.Now, o.budget, o.grades, o.limits
+	c.Failed = func(err error) {
+		text := err.Error()
+		if played != "" { // the client reads the error stream
+			text = strings.ReplaceAll(text, played, o.instance)
+		}
+		_, _ = fmt.Fprintf(a.Err, "seatrial: %s\n", text) // a closed stream is no error
+	}
+	c.Warned = func(text string) { a.warn("%s", text) }
+	return server.NewEpisodes(ctx, c)
 }
 
 // printServed prints the addresses of a server.

@@ -44,7 +44,10 @@ type Cast struct {
 	Providers *Providers
 	Stop      context.CancelCauseFunc // ends the run with a cause
 	Resume    string                  // the command that resumes the run
+	Version   string                  // of the program
+	Warn      func(format string, args ...any)
 
+	traces   *Telemetry
 	python   python.Engine // nil where no agent writes code
 	limits   python.Limits // of its sessions
 	bench    *bench        // where commands act
@@ -54,6 +57,10 @@ type Cast struct {
 // Open prepares what the agents need: the interpreter, and the examples that models are shown.
 func (c *Cast) Open(ctx context.Context) (err error) {
 	if _, err := c.Settings.OpenPrompts(); err != nil {
+		return err
+	}
+	c.traces, err = OpenTelemetry(c.Host.Getenv, c.Settings.OTLP, c.Version, c.Host.Now, c.Warn)
+	if err != nil {
 		return err
 	}
 	if c.python, c.limits, err = openInterpreter(ctx, c.Settings); err != nil {
@@ -86,6 +93,7 @@ func (c *Cast) Serve(ctx context.Context, worlds *proof.Worlds) (err error) {
 // Close releases what the agents share. No episode may be under way.
 func (c *Cast) Close() error {
 	var errs []error
+	c.traces.Close()
 	if c.bench != nil {
 		errs = append(errs, c.bench.close())
 	}
@@ -97,6 +105,9 @@ func (c *Cast) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Ended returns what is told of each episode that is on disk; nil if nobody wants to hear.
+func (c *Cast) Ended() func(*episode.Record) { return c.traces.Of(c.Suite) }
 
 // Participants lists who takes part, in every arm.
 func (c *Cast) Participants(ctx context.Context) (list []episode.Participant, err error) {

@@ -1,5 +1,5 @@
-// Package schemas makes the JSON Schemas of what Seatrial writes: files of suites, transcripts, grades and reports. They
-// are made from the types that write them, so they cannot tell another story. It must never read or write a file.
+// Package schemas makes the JSON Schemas of what Seatrial writes: files of suites, transcripts, grades and reports.
+// They come from the types that write these, so they cannot tell another story. It must never read or write a file.
 package schemas
 
 import (

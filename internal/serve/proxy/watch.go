@@ -17,7 +17,8 @@ import (
 const reachTime = time.Second
 
 // Watched adds /healthz, /readyz, /version and /metrics to a handler of the proxy, unless one of them is the path of
-// the MCP endpoint, and logs its requests. /readyz says whether the server accepts connections; a nil target is always ready.
+// the MCP endpoint, and logs its requests. /readyz says whether the server accepts connections; a nil target is always
+// ready.
 func (p *Proxy) Watched(h http.Handler, path string, target *url.URL, version string) http.Handler {
 	mux := http.NewServeMux()
 	health := listen.Health{
