@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -81,7 +82,20 @@ func PlainText(v task.Value) (string, bool) {
 	if s, ok := v.(string); ok {
 		return s, true
 	}
-	return string(task.AppendValue(nil, v)), IsNumber(v)
+	return Digits(v), IsNumber(v)
+}
+
+// Digits writes a value as text does: a text in quotes, and a number without an exponent.
+func Digits(v task.Value) string {
+	x, real := v.(float64)
+	if !real || !IsNumber(v) || math.Abs(x) >= 1e15 || x != 0 && math.Abs(x) < 1e-7 {
+		return string(task.AppendValue(nil, v))
+	}
+	digits := strconv.FormatFloat(x, 'f', -1, 64)
+	if !strings.Contains(digits, ".") {
+		digits += ".0"
+	}
+	return digits
 }
 
 // Decimal returns a number without the noise of binary arithmetic, as other programs write it: 0.3 for

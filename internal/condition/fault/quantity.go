@@ -58,6 +58,7 @@ func UnitOf(symbol string) *Unit {
 type Quantity struct {
 	Units []string // symbols of the units that fit; several for money without a currency
 	Named bool     // the name says the unit, or the quantity is money, whose small unit is known
+	Says  bool     // the name has the unit as a word
 	Bare  string   // the name without the unit at its end
 }
 
@@ -97,7 +98,7 @@ var ranges = []struct {
 
 // unitless are words of names whose numbers have no unit, whatever their other words are.
 var unitless = strings.Fields("id count number num no rank code index year date share ratio level category type " +
-	"million billion thousand per")
+	"million billion thousand per times divided plus product")
 
 // QuantityOf reads a unit from the name of a column and its numbers, which are nil if they are not known. It returns
 // nil if the name suggests no unit, or several.
@@ -117,7 +118,7 @@ func QuantityOf(column string, values []task.Value) *Quantity {
 		if symbol == "" {
 			return nil
 		}
-		return &Quantity{Units: []string{symbol}, Named: true, Bare: bare}
+		return &Quantity{Units: []string{symbol}, Named: true, Says: true, Bare: bare}
 	}
 	if slices.ContainsFunc(singular, isMoney) || slices.ContainsFunc(words, isMoney) {
 		return &Quantity{Units: []string{"USD", "EUR"}, Named: true, Bare: column}

@@ -11,8 +11,18 @@ var sentences = fault.Phrases{
 	"For this record the value of {field} was {value}.",
 	"In this record, {field} was found to be {value}.",
 	"The result for {field} in this row is {value}.",
-	"We found that {field} of this record is {value}.",
-	"According to the database, {field} of this entry is {value}.",
+	"We found that the value of {field} in this record is {value}.",
+	"According to the database, the value of {field} is {value}.",
+}
+
+// plainSentences contain a value of a field whose name is an expression, which nobody would write in a sentence.
+var plainSentences = fault.Phrases{
+	"The value in this record is {value}.",
+	"For this record the value was {value}.",
+	"In this record, the value was found to be {value}.",
+	"The result in this row is {value}.",
+	"We found that the value of this record is {value}.",
+	"According to the database, the value is {value}.",
 }
 
 // explanations are beside plain values.
@@ -36,7 +46,11 @@ var Explained = writes(fault.Kind{
 	missing: fault.ReasonNoColumn,
 	write: func(f *form, field string, v task.Value) (task.Value, bool) {
 		_, ok := fault.PlainText(v)
-		return f.Say(sentences, sentences, "{field}", field, "{value}", string(task.AppendValue(nil, v))), ok
+		among := sentences
+		if isExpression(field) {
+			among = plainSentences
+		}
+		return f.Say(among, among, "{field}", field, "{value}", fault.Digits(v)), ok
 	},
 	double: func(f *form) fault.Field {
 		return fault.String("explanation", f.Say(explanations, fault.TerseNotes))

@@ -53,6 +53,9 @@ func writes(k fault.Kind, says string, w writing) *fault.Kind {
 	return &k
 }
 
+// isExpression reports whether the name of a column is one of SQL.
+func isExpression(column string) bool { return strings.ContainsAny(column, "(*/+' ") }
+
 func (f *form) Place(p *fault.Placement) string {
 	return p.ChooseColumn(&f.ColumnTarget, f.writing.missing,
 		func(_ *fault.Site, c task.Column, values []task.Value) bool {

@@ -27,7 +27,7 @@ var Labelled = writes(fault.Kind{
 }, "Values come after a label.", writing{
 	draw: func(p *fault.Placement, column string, _ []task.Value) string {
 		words := strings.Join(english.NameWords(column), " ")
-		if words == "" || strings.ContainsAny(column, "(*/+ ") {
+		if words == "" || isExpression(column) {
 			return p.Word("label", plainLabels)
 		}
 		label := strings.ReplaceAll(p.Word("label", labels), "{field}", words)

@@ -33,6 +33,8 @@ var NumberFormat = writes(fault.Kind{
 		Lookalike: "a locale beside plain numbers",
 	},
 }, "Numbers are written as a locale does, as text.", writing{
+	// No program groups the digits of ids and years.
+	suits: func(column string, _ []task.Value) bool { return fault.MayDiffer(column) },
 	draw: func(p *fault.Placement, _ string, _ []task.Value) string {
 		return p.Pick("locale", fault.SortedKeys(locales)...)
 	},

@@ -62,3 +62,16 @@ func TestStoredDigitsStay(t *testing.T) {
 		}
 	}
 }
+
+// TestIdsAreNotGrouped: no program writes 5.038 for the id 5038, or 2.015 for a year.
+func TestIdsAreNotGrouped(t *testing.T) {
+	suits := NumberFormat.New().(*form).writing.suits
+	for name, want := range map[string]bool{
+		"call_id": false, "built": false, "release_year": false, "year": false, "price": true, "COUNT(*)": true, "n": true,
+		"gross_tonnage": true, "AVG(price)": true, "MAX(year)": false,
+	} {
+		if got := suits(name, nil); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ func TestUnitsFitTheirColumns(t *testing.T) {
 		{"student_id", nil, ""}, {"count_of_sales", nil, ""}, {"Number_of_prices", nil, ""}, {"year", nil, ""},
 		{"rank", nil, ""}, {"capacity", nil, ""}, {"price_id", nil, ""}, {"budget_in_billions", nil, ""}, {"n", nil, ""},
 		{"price_per_kg", nil, ""}, {"horsepower", nil, ""}, {"votes", nil, ""}, {"min", int64(3), ""}, {"", nil, ""},
+		{"total_hourly_wage_times_weekly_hours", nil, ""}, {"price_divided_by_area_km", nil, ""},
 		{"julianday(paid_on) - julianday(ordered_on)", nil, ""}, {"temperature_c * 1.8 + 32", nil, ""},
 	} {
 		var values []task.Value
@@ -38,6 +39,21 @@ func TestUnitsFitTheirColumns(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s with %v has the units %q, want %q", c.column, c.number, got, c.want)
+		}
+	}
+}
+
+// TestMeasuredNumbersReadAsWritten: numbers with units have no exponent and no noise.
+func TestMeasuredNumbersReadAsWritten(t *testing.T) {
+	tenth, fifth := 0.1, 0.2
+	for _, c := range []struct {
+		number task.Value
+		want   string
+	}{
+		{7252500.0, "7252500.0"}, {tenth + fifth, "0.3"}, {int64(7), "7"}, {0.0, "0.0"}, {-8.25, "-8.25"}, {1e300, "1e+300"},
+	} {
+		if got := fault.Digits(fault.Decimal(c.number)); got != c.want {
+			t.Errorf("%v is written %s, want %s", c.number, got, c.want)
 		}
 	}
 }

@@ -60,6 +60,9 @@ func (f *resultRetyped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payl
 // written writes a number as text, in the form of the wording: as it is, with decimals, or with an exponent.
 func (f *resultRetyped) written(v task.Value) string {
 	plain := string(task.AppendValue(nil, v))
+	if !fault.MayDiffer(f.Field) {
+		return plain // ids and years have no decimals
+	}
 	x, _ := v.(float64)
 	if n, whole := v.(int64); whole {
 		if n < -fault.MaxExact || n > fault.MaxExact {

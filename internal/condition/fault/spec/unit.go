@@ -86,8 +86,10 @@ func (f *unit) Place(p *fault.Placement) string {
 			part := parts[p.Draw("part").IntN(len(parts))]
 			f.Factor, f.Part = part.Factor, part.Plural
 			if f.Cut, f.Suffix = "", ""; f.Sign == signName && isIdentifier(c.Name) {
-				f.Cut, _ = strings.CutPrefix(c.Name, q.Bare)
-				f.Suffix = p.Word("name", partSuffixes) + strings.ReplaceAll(part.Plural, " ", "_")
+				// The field kilometers cannot become kilometers_in_meters: a field of units says it.
+				if f.Cut, _ = strings.CutPrefix(c.Name, q.Bare); f.Cut != "" || !q.Says {
+					f.Suffix = p.Word("name", partSuffixes) + strings.ReplaceAll(part.Plural, " ", "_")
+				}
 			}
 			some := values == nil
 			for _, v := range values {

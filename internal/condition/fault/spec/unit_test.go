@@ -31,3 +31,22 @@ func TestScaledNumbersReadAsWritten(t *testing.T) {
 		t.Errorf("%d of %d numbers are refused", noise, all)
 	}
 }
+
+// TestRetypedIdsStayWhole: ids and years that become texts have no decimals in any wording.
+func TestRetypedIdsStayWhole(t *testing.T) {
+	decimals := 0
+	for wording := range 6 {
+		for field, may := range map[string]bool{"species_id": false, "built": false, "year": false, "pages": true} {
+			f := &resultRetyped{}
+			f.Field, f.Wording = field, "plain-"+strconv.Itoa(wording)
+			if text := f.written(int64(24)); text != "24" {
+				if decimals++; !may {
+					t.Errorf("%s is written %s", field, text)
+				}
+			}
+		}
+	}
+	if decimals == 0 {
+		t.Error("no wording writes decimals")
+	}
+}
