@@ -61,16 +61,20 @@ func newRun(tb testing.TB, s *suite.Suite, trials int) *episode.Run {
 	}
 }
 
-// team is a coordinator with workers in this process; each has a connection of its own.
-func team(tb testing.TB, r *episode.Run, workers int) (*fleet.Coordinator, func()) {
+// team is a coordinator with workers in this process; each has a connection of its own. Without access to other servers
+// it has one of its own.
+func team(tb testing.TB, r *episode.Run, workers int, access *fleet.Access) (*fleet.Coordinator, func()) {
 	tb.Helper()
-	broker, err := fleet.Listen("127.0.0.1:0", tb.TempDir(), &fleet.Access{})
-	if err != nil {
-		tb.Fatal(err)
+	if access == nil {
+		broker, err := fleet.Listen("127.0.0.1:0", tb.TempDir(), &fleet.Access{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(broker.Close)
+		access = &fleet.Access{Servers: []string{broker.Address()}}
 	}
 	connect := func(name string) *nats.Conn {
-		conn, err := fleet.Connect(tb.Context(), name, &fleet.Access{Servers: []string{broker.Address()}}, nil,
-			func(text string) { tb.Log(text) })
+		conn, err := fleet.Connect(tb.Context(), name, access, nil, func(text string) { tb.Log(text) })
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -81,8 +85,9 @@ func team(tb testing.TB, r *episode.Run, workers int) (*fleet.Coordinator, func(
 	own := *r
 	coordinator, err := fleet.Start(tb.Context(), fleet.Config{
 		Run: r, Conn: connect("coordinator"), ID: "r", Versions: "ours", Folder: tb.TempDir(), Conflicts: tb.TempDir(),
-		Welcome: fleet.Welcome{Classes: []string{fleet.ClassPolicy}}, Replicas: 1, Window: 512, Concurrency: 8,
-		Class: func(*transcript.Header) string { return fleet.ClassPolicy }, Notice: func(text string) { tb.Log(text) },
+		Welcome: fleet.Welcome{Classes: []string{fleet.ClassPolicy}}, Replicas: len(access.Servers), Window: 512,
+		Concurrency: 8, Class: func(*transcript.Header) string { return fleet.ClassPolicy },
+		Notice: func(text string) { tb.Log(text) },
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -101,7 +106,6 @@ func team(tb testing.TB, r *episode.Run, workers int) (*fleet.Coordinator, func(
 		if err := coordinator.Close(false); err != nil {
 			tb.Error(err)
 		}
-		broker.Close()
 	}
 }
 
@@ -121,7 +125,7 @@ func BenchmarkDistribution(b *testing.B) {
 		}
 		alone += processor(b) - began
 		many := newRun(b, s, trials)
-		coordinator, end := team(b, many, 4)
+		coordinator, end := team(b, many, 4, nil)
 		many.Elsewhere, many.Workers = coordinator.Play, 512
 		began = processor(b)
 		if _, err := many.Execute(b.Context()); err != nil {
@@ -143,7 +147,7 @@ func BenchmarkDistribution(b *testing.B) {
 // coordinator and the server take together, in hundredths of a processor.
 func BenchmarkIdleWorkers(b *testing.B) {
 	s := demo.Load(b)
-	_, end := team(b, newRun(b, s, 1), 64)
+	_, end := team(b, newRun(b, s, 1), 64, nil)
 	defer end()
 	const wait = 5 * time.Second
 	var used time.Duration
