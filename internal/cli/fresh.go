@@ -10,6 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report/brief"
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
@@ -90,4 +91,15 @@ func (f *freshRun) settle(s *proof.Separator) func(context.Context, *suite.Insta
 		return f.Settle
 	}
 	return s.Separate
+}
+
+// freshWorlds opens the fresh worlds of a served suite.
+func freshWorlds(s *suite.Suite) func(k int) (training.Fresh, error) {
+	return func(k int) (training.Fresh, error) {
+		f, err := proof.NewFresh(s, k)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
 }

@@ -42,6 +42,7 @@ type serveOptions struct {
 	tokenFile  string
 	hosts      []string
 	grades     bool
+	rewards    bool
 	evidence   string
 	handles    string
 	neighbours int
@@ -105,7 +106,8 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the bearer token that clients need")
 	f.StringSliceVar(&o.hosts, "host", nil,
 		"host name that clients may use, besides those of the loopback address; repeatable")
-	f.BoolVar(&o.grades, "show-grades", false, "show grades and rewards of ended episodes to clients")
+	f.BoolVar(&o.grades, "show-grades", false, "show grades of ended episodes to clients")
+	f.BoolVar(&o.rewards, "rewards", false, "tell training loops the rewards of the episodes that end")
 	o.recorded = pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	settings.ShownFlags(o.recorded, &o.evidence, &o.handles)
 	settings.NeighboursFlag(o.recorded, &o.neighbours)
@@ -304,6 +306,7 @@ func (a *app) core(ctx context.Context, o *serveOptions, c server.Config, played
 	}
 	c.Vectors, c.Shown = vectors, settings.ShownAs(o.evidence, o.handles)
 	c.Now, c.Budget, c.Grades, c.Limits = a.Now, o.budget, o.grades, o.limits
+	c.Rewards, c.Fresh = o.rewards, freshWorlds(c.Suite)
 	c.Failed = func(err error) {
 		text := err.Error()
 		if played != "" { // the client reads the error stream

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -235,6 +236,12 @@ type instanceInfo struct {
 	Style    string `json:"style"`
 	Database string `json:"database"`
 	Split    string `json:"split"`
+	// Difficulty is as the corpus rates the task, Condition as the command line writes it, or
+	// [training.Clean].
+	Difficulty string `json:"difficulty,omitempty"`
+	Condition  string `json:"condition"`
+	// View is what an agent is given, without the tools; only where it is asked for.
+	View *batchView `json:"view,omitempty"`
 }
 
 func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
@@ -243,12 +250,15 @@ func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	q := r.URL.Query()
-	all := a.core.Instances()
+	all, err := a.core.room.Select(training.SelectionOf(r.URL.Query()))
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
 	if after != "" {
 		at := slices.IndexFunc(all, func(in *suite.Instance) bool { return in.ID == after })
 		if at < 0 {
-			a.fail(w, r, refuse(RefusedUnknown, "The suite has no such instance."))
+			a.fail(w, r, refuse(RefusedUnknown, "The selection has no such instance."))
 			return
 		}
 		all = all[at+1:]
@@ -257,17 +267,19 @@ func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
 		Instances []instanceInfo `json:"instances"`
 		Next      string         `json:"next,omitempty"`
 	}{Instances: []instanceInfo{}}
-	for _, in := range all {
-		t := a.core.Task(in)
-		if t == nil || q.Get("style") != "" && t.Style != q.Get("style") || q.Get("split") != "" &&
-			t.Split != q.Get("split") {
-			continue
-		}
-		if len(out.Instances) == limit {
-			out.Next = out.Instances[limit-1].Instance
+	for i, in := range all {
+		if i == limit {
+			out.Next = all[i-1].ID
 			break
 		}
-		out.Instances = append(out.Instances, instanceInfo{in.ID, a.core.Alias(in.ID), in.Task, t.Style, t.Database, t.Split})
+		info := a.core.infoOf(in)
+		if r.URL.Query().Get("view") == "true" {
+			if info.View, err = a.core.viewOf(in); err != nil {
+				a.fail(w, r, err)
+				return
+			}
+		}
+		out.Instances = append(out.Instances, info)
 	}
 	a.write(w, r, http.StatusOK, &out)
 }

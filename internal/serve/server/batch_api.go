@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -15,14 +17,20 @@ const maxBatches = 256
 // batches are those of an API, by handle.
 type batches struct {
 	mu   sync.Mutex
-	list map[string]*Batch
+	list map[string]*training.Batch
 	made int
 }
 
 type batchBody struct {
-	Instances []string    `json:"instances"`
-	Budget    task.Budget `json:"budget"`
-	AutoReset bool        `json:"auto_reset"`
+	Instances []string           `json:"instances"`
+	Sampler   *training.Sampling `json:"sampler"`
+	Size      int                `json:"size"`
+	Hints     string             `json:"hints"`
+	Scale     float64            `json:"scale"`
+	Budget    task.Budget        `json:"budget"`
+	Weights   *grade.Reward      `json:"weights"`
+	AutoReset bool               `json:"auto_reset"`
+	Tools     bool               `json:"tools"`
 }
 
 func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +38,10 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 	if !a.read(w, r, &body) {
 		return
 	}
-	b, err := a.core.NewBatch(body.Instances, body.Budget, body.AutoReset)
+	b, err := a.core.room.New(training.Request{
+		Instances: body.Instances, Sampler: body.Sampler, Size: body.Size, Hints: body.Hints, Scale: body.Scale,
+		Budget: body.Budget, Weights: body.Weights, AutoReset: body.AutoReset, Tools: body.Tools,
+	})
 	if err != nil {
 		a.fail(w, r, err)
 		return
@@ -38,13 +49,8 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 	x := &a.batches
 	x.mu.Lock()
 	for name, old := range x.list { // those that no one has used for long make room
-		select {
-		case old.turn <- struct{}{}:
-			if a.core.now().Sub(old.last) >= a.core.limits.Idle {
-				delete(x.list, name)
-			}
-			<-old.turn
-		default:
+		if idle, ok := old.Idle(); ok && idle >= a.core.limits.Idle {
+			delete(x.list, name)
 		}
 	}
 	if len(x.list) >= maxBatches {
@@ -53,7 +59,7 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if x.list == nil {
-		x.list = map[string]*Batch{}
+		x.list = map[string]*training.Batch{}
 	}
 	x.made++
 	name := a.core.sign("batch", strconv.Itoa(x.made))[:32]
@@ -66,7 +72,7 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 	}{"/v1/batches/" + name, b.Size()})
 }
 
-func (a *api) batch(w http.ResponseWriter, r *http.Request) *Batch {
+func (a *api) batch(w http.ResponseWriter, r *http.Request) *training.Batch {
 	a.batches.mu.Lock()
 	b := a.batches.list[r.PathValue("batch")]
 	a.batches.mu.Unlock()
@@ -119,22 +125,28 @@ func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var body struct {
-		Environments []int `json:"environments"`
-		Tools        bool  `json:"tools"`
+		Environments []int    `json:"environments"`
+		Instances    []string `json:"instances"`
+		Seed         *uint64  `json:"seed"`
+		Tools        bool     `json:"tools"`
 	}
 	if !a.read(w, r, &body) {
 		return
 	}
-	views, err := b.Reset(r.Context(), body.Environments)
+	views, played, err := b.Reset(r.Context(), body.Environments, body.Instances, body.Seed)
 	if err != nil {
 		a.fail(w, r, err)
 		return
 	}
 	out := struct {
-		Views []*batchView `json:"views"`
-	}{make([]*batchView, len(views))}
+		Views     []*batchView `json:"views"`
+		Instances []string     `json:"instances,omitempty"`
+	}{Views: make([]*batchView, len(views))}
 	for i, v := range views {
-		out.Views[i] = batchViewOf(v, body.Tools)
+		if a.core.config.AliasKey != nil { // an id would name the conditions
+			out.Instances = append(out.Instances, a.core.Alias(played[i]))
+		}
+		out.Views[i] = batchViewOf(v, body.Tools || b.Tools())
 	}
 	a.write(w, r, http.StatusOK, &out)
 }
@@ -178,7 +190,7 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 			text = append(text, "null"...)
 			continue
 		}
-		if text, err = a.appendResult(text, &results[i]); err != nil {
+		if text, err = a.appendResult(text, b, &results[i]); err != nil {
 			a.fail(w, r, err)
 			return
 		}
@@ -188,7 +200,7 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 }
 
 // appendResult writes the result of one environment's turn. Results of tools are JSON already and are copied.
-func (a *api) appendResult(text []byte, r *BatchResult) ([]byte, error) {
+func (a *api) appendResult(text []byte, b *training.Batch, r *training.Result) ([]byte, error) {
 	text = append(text, `{"observations":[`...)
 	for i := range r.Observations {
 		if i > 0 {
@@ -198,12 +210,28 @@ func (a *api) appendResult(text []byte, r *BatchResult) ([]byte, error) {
 	}
 	text = append(text, `],"done":`...)
 	text = strconv.AppendBool(text, r.Done)
-	if a.core.config.Grades {
+	text = append(text, `,"terminated":`...)
+	text = strconv.AppendBool(text, r.Done && !r.Truncated)
+	text = append(text, `,"truncated":`...)
+	text = strconv.AppendBool(text, r.Truncated)
+	if a.core.config.Rewards {
 		text = append(text, `,"reward":`...)
 		text = strconv.AppendFloat(text, r.Reward, 'g', -1, 64)
+		if r.Ended {
+			measured, err := json.Marshal(r.Components)
+			if err != nil {
+				return nil, err
+			}
+			text = append(append(text, `,"outcome":"`...), r.Outcome...)
+			text = append(append(text, `","components":`...), measured...)
+		}
 	}
 	if r.View != nil {
-		view, err := json.Marshal(batchViewOf(r.View, false))
+		if a.core.config.AliasKey != nil {
+			text = append(append(text, `,"instance":"`...), a.core.Alias(r.Instance)...)
+			text = append(text, '"')
+		}
+		view, err := json.Marshal(batchViewOf(r.View, b.Tools()))
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -487,15 +488,7 @@ func (e *Episode) broken(ctx context.Context, err error) error {
 }
 
 func endedResult(act *Act) *Result {
-	observations := make([]task.Observation, len(act.Turn.Actions))
-	for i := range observations {
-		a := &act.Turn.Actions[i]
-		observations[i] = task.Observation{
-			Label: a.Label, Tool: a.Tool, Done: true,
-			Error: &task.ToolError{Code: task.CodeEnded, Message: "The episode has ended."},
-		}
-	}
-	return &Result{Observations: observations, Done: true}
+	return &Result{Observations: training.Ended(&act.Turn), Done: true}
 }
 
 func (e *Episode) wallSpent(now time.Time) bool {

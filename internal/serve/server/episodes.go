@@ -17,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -53,7 +54,8 @@ type Episodes struct {
 	config    Config
 	limits    Limits
 	stage     *episode.Stage
-	training  *episode.Stage    // without neighbours: arguments are not compared there
+	training  *episode.Stage // without neighbours: arguments are not compared there
+	room      *training.Room
 	instances map[string]int    // position in the suite, by id
 	aliases   map[string]string // ids, by alias
 	now       func() time.Time
@@ -129,6 +131,7 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 	}
 	s.stopping, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.draining, s.drain = context.WithCancel(context.WithoutCancel(ctx))
+	s.room = s.newRoom()
 	return s, nil
 }
 

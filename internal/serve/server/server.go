@@ -12,6 +12,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -35,6 +36,10 @@ type Config struct {
 	// Budget bounds every episode, whatever is asked for; 0 is no bound.
 	Budget task.Budget
 	Grades bool // grades of ended episodes can be read
+	// Rewards says that training loops are told the rewards of the episodes that end.
+	Rewards bool
+	// Fresh opens the k-th fresh world of every database, from 1, on which training loops may play; nil for none.
+	Fresh  func(k int) (training.Fresh, error)
 	Limits Limits
 	// Ended is told of each episode that has ended and is kept; it must not wait, nor change it. May be nil.
 	Ended func(*episode.Record)
@@ -84,26 +89,20 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Reasons for which a request is refused: the client's mistakes, which change nothing.
+// Reasons for which a request is refused: see package training.
 const (
-	RefusedUnknown  = "not_found"         // it does not exist, or no longer
-	RefusedBad      = "bad_request"       // the request cannot be read, or means nothing
-	RefusedConflict = "conflict"          // the thing is there already, or is not in the state for it
-	RefusedKey      = "key_reused"        // an idempotency key came with another request
-	RefusedForgot   = "key_forgotten"     // a retry whose first answer is no longer kept
-	RefusedFull     = "too_many_episodes" // as many episodes are open as may be
-	RefusedClosing  = "shutting_down"     // no new episodes and no new steps
-	RefusedHidden   = "grades_hidden"     // grades are not shown
+	RefusedUnknown  = training.RefusedUnknown
+	RefusedBad      = training.RefusedBad
+	RefusedConflict = training.RefusedConflict
+	RefusedKey      = training.RefusedKey
+	RefusedForgot   = training.RefusedForgot
+	RefusedFull     = training.RefusedFull
+	RefusedClosing  = training.RefusedClosing
+	RefusedHidden   = training.RefusedHidden
 )
 
 // Refusal is a request that is refused, in words for the client.
-type Refusal struct {
-	Reason  string // one of the Refused constants
-	Message string
-}
-
-// Error returns reason and message.
-func (r *Refusal) Error() string { return r.Reason + ": " + r.Message }
+type Refusal = training.Refusal
 
 func refuse(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
@@ -128,15 +127,6 @@ type Verdict struct {
 	Budget  string `json:"budget,omitempty"`
 	Turns   int    `json:"turns"`
 	Calls   int    `json:"calls"`
-}
-
-// succeeded reports whether an episode that has ended succeeded.
-func succeeded(stage *episode.Stage, in *suite.Instance, t *transcript.Transcript) (bool, error) {
-	task, err := stage.Shown(in)
-	if err != nil {
-		return false, err
-	}
-	return grade.Succeeded(task, t)
 }
 
 // verdictOf grades an episode that has ended.

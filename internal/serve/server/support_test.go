@@ -18,6 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -83,6 +84,13 @@ func newCore(tb testing.TB, change func(*server.Config)) *server.Episodes {
 	s, worlds := openHarbour(tb)
 	config := server.Config{
 		Suite: s, Worlds: worlds, Now: newClock().Now, Secret: []byte("a secret of thirty-two bytes ..."), Grades: true,
+		Rewards: true, Fresh: func(k int) (training.Fresh, error) {
+			f, err := proof.NewFresh(s, k)
+			if err == nil {
+				tb.Cleanup(f.Close)
+			}
+			return f, err
+		},
 	}
 	if change != nil {
 		change(&config)

@@ -1,0 +1,192 @@
+"""The client: episodes and batches of a server, over the standard library alone. It is safe for many threads."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import wire
+from .wire import Grade, Instance, Observation, Tool
+
+
+class Client:
+    """A client of `seatrial serve` at an address such as http://127.0.0.1:8080. `token` is the server's, if it has one."""
+
+    def __init__(self, url: str, token: str | None = None, timeout: float = 300) -> None:
+        self.url, self.token, self.timeout = url.rstrip("/"), token, timeout
+        parts = urllib.parse.urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"not an address of a server: {url}")
+        self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._host, self._port, self._prefix = parts.hostname, parts.port, parts.path
+        self._own = threading.local()
+
+    def send(self, request: wire.Request, token: str | None = None) -> Any:
+        """Sends a request and returns the JSON of the reply. An idle connection that the server closed is opened again if
+        nothing can happen twice by that."""
+        for last in (False, True):
+            connection = getattr(self._own, "connection", None)
+            fresh = connection is None
+            if connection is None:
+                connection = self._own.connection = self._kind(self._host, self._port, timeout=self.timeout)
+            try:
+                headers = request.headers(token or self.token)
+                connection.request(request.method, self._prefix + request.path, request.body, headers)
+                response = connection.getresponse()
+                return wire.read(response.status, response.read())
+            except (OSError, http.client.HTTPException):
+                self.close()
+                if last or fresh or not (request.key or request.method == "GET"):
+                    raise
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Closes this thread's connection; another request opens one again."""
+        connection = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._own.connection = None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def instances(self, limit: int | None = None, **wanted: str | None) -> Iterator[Instance]:
+        """The instances of a selection (split, style, database, difficulty, task, condition), in the order of the suite."""
+        after, left = None, limit
+        while left is None or left > 0:
+            page = self.send(wire.get("/v1/instances", limit=min(left or 1000, 1000), after=after, **wanted))
+            yield from page["instances"]
+            after = page.get("next")
+            if after is None:
+                return
+            if left is not None:
+                left -= len(page["instances"])
+
+    def episode(self, instance: str, agent: str = "python", **options: Any) -> Episode:
+        """Makes an episode of an instance (its id or alias). Options: protocol, hints, budget, scale, trial."""
+        return Episode(self, self.send(wire.new_episode(instance, agent, options)))
+
+    def batch(self, **options: Any) -> Batch:
+        """Makes environments that step together. Options are those of POST /v1/batches."""
+        return Batch(self, self.send(wire.post("/v1/batches", options)))
+
+
+class Episode:
+    """An open episode. As a context it ends, silent, when it is left without an answer."""
+
+    def __init__(self, client: Client, made: Mapping[str, Any]) -> None:
+        self._client, self._token = client, made["token"]
+        self.id: str = made["episode"]
+        self.path: str = made["url"]
+        self.view: Mapping[str, Any] = made
+        self.done = False
+
+    @property
+    def url(self) -> str:
+        """The address of the episode, under which other programs can act in it with its token."""
+        return self._client.url + self.path
+
+    @property
+    def token(self) -> str:
+        """The token of the episode, enough to act in it."""
+        return str(self._token)
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The request, as messages of a conversation."""
+        return list(self.view["messages"])
+
+    @property
+    def request(self) -> str:
+        """The request as one text, with what there is to know beside it."""
+        return wire.request_of(self.view)
+
+    def tools(self) -> list[Tool]:
+        """The tools as they are specified now."""
+        tools: list[Tool] = []
+        after = None
+        while True:
+            page = self._client.send(wire.get(self.path + "/tools", limit=1000, after=after), self._token)
+            tools += page["tools"]
+            after = page.get("next")
+            if after is None:
+                return tools
+
+    def step(self, actions: Sequence[Mapping[str, Any]], **record: Any) -> list[Observation]:
+        """Takes a turn of several actions. `record` says how it was reached: thought, model, usage, stop."""
+        reply = self._client.send(wire.turn(self.path, actions, record), self._token)
+        self.done = bool(reply["done"])
+        observations: list[Observation] = reply["observations"]
+        return observations
+
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, label: str | None = None) -> Observation:
+        """Calls a tool."""
+        return self.step([wire.call(tool, arguments, label)])[0]
+
+    def answer(self, value: Any) -> Observation:
+        """Submits the answer, which ends the episode."""
+        return self.step([wire.answer(value)])[0]
+
+    def decline(self, reason: str) -> Observation:
+        """Says that the request cannot be met, which ends the episode."""
+        return self.step([wire.decline(reason)])[0]
+
+    def ask(self, question: str) -> Observation:
+        """Asks the user, where one replies."""
+        return self.step([wire.ask(question)])[0]
+
+    def end(self) -> None:
+        """Ends the episode as silent, if it is open."""
+        if not self.done:
+            self._client.send(wire.Request("DELETE", self.path), self._token)
+            self.done = True
+
+    def grade(self) -> Grade:
+        """The grade of the ended episode; the server must have been started with --show-grades."""
+        grade: Grade = self._client.send(wire.get(self.path + "/grade"))
+        return grade
+
+    def __enter__(self) -> Episode:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end()
+
+
+class Batch:
+    """Environments that step together."""
+
+    def __init__(self, client: Client, made: Mapping[str, Any]) -> None:
+        self._client = client
+        self.path: str = made["url"]
+        self.size: int = made["size"]
+
+    def reset(self, environments: Sequence[int] | None = None, **options: Any) -> list[dict[str, Any]]:
+        """Begins environments again, all by default, and returns their views. Options are those of the reset."""
+        chosen = None if environments is None else list(environments)
+        reply = self._client.send(wire.post(self.path + "/reset", {"environments": chosen, **options}))
+        views: list[dict[str, Any]] = reply["views"]
+        return views
+
+    def step(self, turns: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
+        """Takes a turn in each environment; None lets one be. A turn is {"actions": [...]}."""
+        reply = self._client.send(wire.post(self.path + "/steps", {"turns": list(turns)}))
+        results: list[dict[str, Any] | None] = reply["results"]
+        return results
+
+    def close(self) -> None:
+        """Lets the environments go."""
+        self._client.send(wire.Request("DELETE", self.path))
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,122 @@
+"""Tries an agent in tests.
+
+    @pytest.mark.seatrial("suite", faults=["exec.timeout"], limit=3)
+    def test_agent(episode):
+        my_agent(episode)
+
+Each instance is a test, and passes if its episode succeeds. Under a fault, the clean instance of the task is played
+first, so a failure shows both episodes side by side, as `seatrial show` prints them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+from .client import Episode
+from .serving import Server
+from .wire import Instance, Refused
+
+_servers = pytest.StashKey[dict[str, Server]]()
+_stack = pytest.StashKey[contextlib.ExitStack]()
+
+
+class EpisodeFailed(AssertionError):
+    """An episode ended without success."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the mark."""
+    config.addinivalue_line(
+        "markers",
+        "seatrial(suite, faults=(), limit=None, agent=None, out=None, hints=None, scale=None, **selection): "
+        "play instances of a suite; selection is style, split, database, difficulty, task",
+    )
+    config.stash[_servers] = {}
+    config.stash[_stack] = contextlib.ExitStack()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Ends the servers."""
+    if _stack in config.stash:
+        config.stash[_stack].close()
+
+
+def _server(config: pytest.Config, suite: str, out: str | None) -> Server:
+    servers = config.stash[_servers]
+    key = f"{suite}\n{out}"
+    if key not in servers:
+        servers[key] = config.stash[_stack].enter_context(Server(suite, out))
+    return servers[key]
+
+
+def _instances(server: Server, faults: list[str], limit: int | None, wanted: dict[str, Any]) -> list[Instance]:
+    """The instances to play: clean ones, or those under each fault, each task's clean one first."""
+    if not faults:
+        return list(server.client.instances(limit=limit, condition="clean", **wanted))
+    chosen: dict[str, Instance] = {}
+    for fault in faults:
+        for instance in server.client.instances(limit=limit, condition=fault, **wanted):
+            for clean in server.client.instances(limit=1, task=instance["task"], condition="clean"):
+                chosen.setdefault(clean["instance"], clean)
+            chosen.setdefault(instance["instance"], instance)
+    return list(chosen.values())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Makes a test of every instance."""
+    mark = metafunc.definition.get_closest_marker("seatrial")
+    if mark is None:
+        return
+    if len(mark.args) != 1 or "episode" not in metafunc.fixturenames:
+        raise pytest.UsageError("@pytest.mark.seatrial(suite, ...) marks a test with the argument `episode`")
+    options = dict(mark.kwargs)
+    faults = options.pop("faults", ())
+    faults = [faults] if isinstance(faults, str) else list(faults)
+    limit, agent = options.pop("limit", None), options.pop("agent", None) or metafunc.function.__name__
+    made = {name: options.pop(name) for name in ("hints", "scale", "budget", "protocol") if name in options}
+    try:
+        server = _server(metafunc.config, str(mark.args[0]), options.pop("out", None))
+        list_ = _instances(server, faults, limit, options)
+    except (Refused, RuntimeError, OSError) as error:
+        raise pytest.UsageError(f"@pytest.mark.seatrial: {error}") from error
+    if not list_:
+        raise pytest.UsageError("@pytest.mark.seatrial selects no instance")
+    cases = [(server, instance["instance"], agent, made) for instance in list_]
+    metafunc.parametrize("episode", cases, ids=[i["instance"] for i in list_], indirect=True)
+
+
+@pytest.fixture
+def episode(request: pytest.FixtureRequest) -> Iterator[Episode]:
+    """The episode of this test: seatrial.Episode."""
+    if not hasattr(request, "param"):
+        raise pytest.UsageError("the fixture `episode` belongs to tests with @pytest.mark.seatrial(suite)")
+    server, instance, agent, options = request.param
+    played: Episode = server.client.episode(instance, agent, **options)
+    with played:
+        yield played
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    """Fails the test if its episode did not succeed."""
+    played = pyfuncitem.funcargs.get("episode")
+    if pyfuncitem.get_closest_marker("seatrial") is None or not isinstance(played, Episode):
+        return (yield)
+    parameters: Any = pyfuncitem.callspec.params
+    server: Server = parameters["episode"][0]
+    try:
+        result = yield
+    except Exception as error:
+        played.end()
+        if hasattr(error, "add_note"):
+            error.add_note("\n" + server.show(played.id))
+        raise
+    played.end()
+    grade = played.grade()
+    if not grade["success"]:
+        raise EpisodeFailed(f"the episode ended as {grade['outcome']}\n\n{server.show(played.id)}")
+    return result

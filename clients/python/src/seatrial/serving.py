@@ -1,0 +1,74 @@
+"""Starts `seatrial serve` for a suite and ends it again. The program is SEATRIAL, or `seatrial` on the path."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+from types import TracebackType
+from typing import IO
+
+from .client import Client
+
+
+def program() -> str:
+    """The program that serves and shows."""
+    return os.environ.get("SEATRIAL", "seatrial")
+
+
+def environment() -> dict[str, str]:
+    """The environment of the program: it refuses variables of its own name that it does not know."""
+    return {name: value for name, value in os.environ.items() if name != "SEATRIAL"}
+
+
+class Server:
+    """A server of a suite on a free port of this machine. As a context it ends when it is left.
+
+    Episodes are stored in the file `out`; without one, in a temporary file that goes with the server. `flags` are more
+    flags of `seatrial serve`.
+    """
+
+    def __init__(self, suite: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *flags: str) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="seatrial-")
+        self.out = pathlib.Path(out) if out is not None else pathlib.Path(self._folder.name) / "run"
+        self._errors: IO[bytes] = open(pathlib.Path(self._folder.name) / "errors", "w+b")
+        command = [program(), "serve", os.fspath(suite), "--http", "127.0.0.1:0", "--out", os.fspath(self.out), "--json"]
+        self._process = subprocess.Popen(
+            [*command, "--show-grades", "--rewards", *flags], stdout=subprocess.PIPE, stderr=self._errors, env=environment()
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._process.wait()
+            self._errors.seek(0)
+            said = self._errors.read().decode(errors="replace").strip()
+            self.close()
+            raise RuntimeError(f"seatrial serve failed: {said}")
+        self.url: str = json.loads(line)["url"]
+        self.client = Client(self.url, os.environ.get("SEATRIAL_TOKEN"))
+
+    def show(self, episode: str, width: int = 100) -> str:
+        """An episode beside the same agent's clean one of the task, as `seatrial show` prints it."""
+        shown = subprocess.run(
+            [program(), "show", os.fspath(self.out), episode, "--width", str(width)],
+            capture_output=True, text=True, env=environment(), check=False,
+        )
+        return shown.stdout or shown.stderr
+
+    def close(self) -> None:
+        """Ends the server; open episodes are stored as interrupted."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(60)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

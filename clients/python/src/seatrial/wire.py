@@ -1,0 +1,186 @@
+"""What clients and servers say to each other: requests as values, replies as typed dictionaries.
+
+Nothing here opens a connection, so the client and the async client share it.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+
+class Error(TypedDict):
+    """Why a call failed: the agent's mistake or an injected fault."""
+
+    code: str
+    message: str
+
+
+class Observation(TypedDict, total=False):
+    """What an agent sees after an action. `content` is what the tool returned."""
+
+    label: str
+    tool: str
+    content: Any
+    note: str
+    hint: str
+    error: Error
+    done: bool
+
+
+class Tool(TypedDict, total=False):
+    """The specification of a tool; `parameters` and `returns` are JSON Schemas."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    returns: dict[str, Any]
+    path: str
+
+
+class Instance(TypedDict, total=False):
+    """An instance of the suite. `instance` names its conditions, so agents get `alias`."""
+
+    instance: str
+    alias: str
+    task: str
+    style: str
+    database: str
+    split: str
+    difficulty: str
+    condition: str
+    view: dict[str, Any]
+
+
+class Grade(TypedDict, total=False):
+    """The grade of an episode that has ended. Nothing of it tells the right answer."""
+
+    episode: str
+    outcome: str
+    valid: bool
+    success: bool
+    lenient: bool
+    budget: str
+    turns: int
+    calls: int
+
+
+class Refused(Exception):
+    """The server refused a request: `status` is HTTP's, `code` and the message are the server's."""
+
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(f"{detail} ({code}, status {status})")
+        self.status, self.code, self.detail = status, code, detail
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request: every one can be repeated without doing anything twice, thanks to its key."""
+
+    method: str
+    path: str
+    body: bytes | None = None
+    key: str | None = None
+
+    def headers(self, token: str | None) -> dict[str, str]:
+        """Its headers; `token` opens the server or the episode."""
+        headers = {"Accept": "application/json"}
+        if self.body is not None:
+            headers["Content-Type"] = "application/json"
+        if self.key is not None:
+            headers["Idempotency-Key"] = self.key
+        if token:
+            headers["Authorization"] = "Bearer " + token
+        return headers
+
+
+def get(path: str, **query: Any) -> Request:
+    """A GET request; parameters that are None are left out."""
+    given = {name: value for name, value in query.items() if value is not None}
+    return Request("GET", path + ("?" + urllib.parse.urlencode(given) if given else ""))
+
+
+def post(path: str, body: Mapping[str, Any], keyed: bool = False) -> Request:
+    """A POST request of JSON. Fields that are None are left out."""
+    given = {name: value for name, value in body.items() if value is not None}
+    text = json.dumps(given, separators=(",", ":"), allow_nan=False).encode()
+    return Request("POST", path, text, uuid.uuid4().hex if keyed else None)
+
+
+def read(status: int, data: bytes) -> Any:
+    """The JSON of a reply; raises Refused for any status of an error."""
+    if status < 400:
+        return json.loads(data) if data else None
+    try:
+        problem = json.loads(data)
+        code, detail = str(problem["code"]), str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        code, detail = "unknown", data.decode(errors="replace")[:200]
+    raise Refused(status, code, detail)
+
+
+def call(tool: str, arguments: Mapping[str, Any] | None = None, label: str | None = None) -> dict[str, Any]:
+    """The action that calls a tool. The text "$label$" in arguments stands for the result of the call with that label."""
+    action: dict[str, Any] = {"kind": "call", "tool": tool, "arguments": dict(arguments or {})}
+    return action if label is None else {**action, "label": label}
+
+
+def answer(value: Any) -> dict[str, Any]:
+    """The action that submits an answer; "$call_1$" stands for the whole result of that call."""
+    return {"kind": "answer", "answer": value}
+
+
+def decline(reason: str) -> dict[str, Any]:
+    """The action that says that the request cannot be met."""
+    return {"kind": "decline", "text": reason}
+
+
+def ask(question: str) -> dict[str, Any]:
+    """The action that asks the user, where one replies."""
+    return {"kind": "ask", "text": question}
+
+
+def act_of(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The action that a model means by calling a function: submit_answer, decline, ask_user, or a tool of the episode."""
+    if name == "submit_answer":
+        return answer(arguments.get("answer"))
+    if name == "decline":
+        return decline(str(arguments.get("reason", "")))
+    if name == "ask_user":
+        return ask(str(arguments.get("question", "")))
+    return call(name, arguments)
+
+
+def request_of(view: Mapping[str, Any]) -> str:
+    """The request of a view as one text, with what there is to know beside it."""
+    parts = [m["content"] for m in view["messages"]] + [view.get("evidence", ""), view.get("hint", "")]
+    return "\n\n".join(part for part in parts if part)
+
+
+def functions(tools: Sequence[Tool]) -> list[Tool]:
+    """The tools of an episode, then those by which an episode ends, as models get them."""
+    answered = {"type": "object", "properties": {"answer": {"description": "A value, records, or the label of a call."}}, "required": ["answer"]}
+    declined = {"type": "object", "properties": {"reason": {"type": "string", "description": "Why."}}, "required": ["reason"]}
+    return [
+        *tools,
+        {
+            "name": "submit_answer",
+            "description": 'Submits the answer. The text "$call_1$" stands for the whole result of call_1.',
+            "parameters": answered,
+        },
+        {"name": "decline", "description": "Says that the request cannot be met with these tools.", "parameters": declined},
+    ]
+
+
+def new_episode(instance: str, agent: str, options: Mapping[str, Any]) -> Request:
+    """Asks for an episode; options are those of POST /v1/episodes: protocol, hints, budget, scale, trial."""
+    return post("/v1/episodes", {"instance": instance, "agent": agent, **options}, keyed=True)
+
+
+def turn(path: str, actions: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> Request:
+    """Takes a turn; `record` says how it was reached: thought, model, usage, stop."""
+    return post(path + "/steps", {"actions": list(actions), **record}, keyed=True)

@@ -1,0 +1,148 @@
+"""The clients against a served suite. A plan of the suite must succeed, and declining must not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import threading
+
+import pytest
+
+from seatrial import Client, Refused, Server, answer, call
+from seatrial.aio import AsyncClient
+from seatrial.serving import environment, program
+
+
+def actions(plan):
+    return [call(c["tool"], c["arguments"], c["label"]) for c in plan["calls"]]
+
+
+def test_plans_succeed_and_are_stored(suite, plans, tmp_path):
+    played = 0
+    with Server(suite, tmp_path / "run") as server:
+        for instance in server.client.instances(condition="clean"):
+            plan = plans[instance["task"]]
+            with server.client.episode(instance["alias"], "mine") as episode:
+                assert episode.request
+                names = {t["name"] for t in episode.tools()}
+                assert {c["tool"] for c in plan["calls"]} <= names
+                for action in actions(plan):
+                    assert "error" not in episode.step([action])[0]
+                assert not episode.done
+                episode.answer(f"${plan['answer']}$")
+                assert episode.done and episode.grade()["success"]
+            played += 1
+    assert played >= 20
+    shown = subprocess.run([program(), "report", str(tmp_path / "run"), "--json"], capture_output=True, env=environment())
+    assert shown.returncode == 0 and b'"mine"' in shown.stdout
+
+
+def test_selections(server):
+    everything = list(server.client.instances())
+    assert len({i["instance"] for i in everything}) == len(everything)
+    for field, name in (("style", "rest"), ("difficulty", "simple"), ("database", everything[0]["database"])):
+        chosen = list(server.client.instances(**{field: name}))
+        assert 0 < len(chosen) <= len(everything) and chosen == [i for i in everything if i[field] == name]
+    timeouts = list(server.client.instances(condition="exec.timeout"))
+    assert timeouts and all("exec.timeout" in i["instance"] for i in timeouts)
+    assert list(server.client.instances(condition="exec")) == timeouts
+    assert len(list(server.client.instances(limit=3))) == 3
+    with pytest.raises(Refused) as refused:
+        list(server.client.instances(condition="exec.none"))
+    assert refused.value.status == 404
+
+
+def test_the_agents_mistakes_are_observations(server):
+    instance = next(server.client.instances(condition="clean"))
+    with server.client.episode(instance["instance"]) as episode:
+        assert episode.call("no_such_tool")["error"]["code"] == "unknown_tool"
+    assert episode.grade()["outcome"] == "silent"
+    with pytest.raises(Refused):
+        server.client.episode("no instance")
+    with pytest.raises(ValueError):
+        Client("ftp://127.0.0.1")
+
+
+def test_threads_share_a_client(server, plans):
+    list_ = list(server.client.instances(condition="clean"))
+    outcomes = {}
+
+    def play(instance):
+        plan = plans[instance["task"]]
+        with server.client.episode(instance["instance"], "threads") as episode:
+            for action in actions(plan):
+                episode.step([action])
+            episode.answer(f"${plan['answer']}$")
+        outcomes[instance["instance"]] = episode.grade()["success"]
+
+    threads = [threading.Thread(target=play, args=(i,)) for i in list_]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == len(list_) and all(outcomes.values())
+
+
+def test_async(server, plans):
+    async def play(client, instance):
+        plan = plans[instance["task"]]
+        episode = await client.episode(instance["instance"], "async")
+        assert await episode.tools()
+        for action in actions(plan):
+            await episode.step([action])
+        await episode.step([answer(f"${plan['answer']}$")])
+        return (await episode.grade())["success"]
+
+    async def main():
+        async with AsyncClient(server.url) as client:
+            list_ = [i async for i in client.instances(condition="clean")]
+            return await asyncio.gather(*(play(client, i) for i in list_))
+
+    outcomes = asyncio.run(main())
+    assert len(outcomes) >= 20 and all(outcomes)
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path):
+    with pytest.raises(RuntimeError, match="suite"):
+        Server(tmp_path / "nothing")
+
+
+AGENT = '''
+import json, pytest
+PLANS = json.loads({plans!r})
+
+@pytest.mark.seatrial({suite!r}, faults=["exec.timeout"], limit=2, style="func")
+def test_blind(episode):
+    task = episode_task(episode)
+    for c in PLANS[task]["calls"]:
+        episode.step([{{"kind": "call", "tool": c["tool"], "arguments": c["arguments"], "label": c["label"]}}])
+    episode.answer("$" + PLANS[task]["answer"] + "$")
+
+@pytest.mark.seatrial({suite!r}, limit=2, style="func")
+def test_breaks(episode):
+    raise ValueError("the agent broke")
+
+def episode_task(episode):
+    return next(t for t in PLANS if PLANS[t]["request"] == episode.request and t.endswith("func"))
+'''
+
+
+def test_the_plugin_shows_the_aligned_episode(suite, plans, pytester):
+    for line in (suite / "tasks.jsonl").read_text().splitlines():
+        t = json.loads(line)
+        plans[t["id"]]["request"] = "\n\n".join([m["content"] for m in t["messages"]] + ([t["evidence"]] if "evidence" in t else []))
+    pytester.makepyfile(AGENT.format(plans=json.dumps(plans), suite=str(suite)))
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, failed=3)  # clean ones and look-alikes succeed; a timeout is not survived, and one breaks
+    text = result.stdout.str()
+    assert "EpisodeFailed: the episode ended as" in text
+    assert text.count("exec.timeout") > 4 and "clean" in text and "expected" in text
+    result = pytester.runpytest_subprocess("-k", "test_breaks", "-p", "no:cacheprovider")
+    assert "the agent broke" in result.stdout.str() and "turn" in result.stdout.str().lower()
+
+
+def test_the_plugin_refuses_marks_that_mean_nothing(pytester, suite):
+    pytester.makepyfile(f'import pytest\n@pytest.mark.seatrial({str(suite)!r}, faults="exec.none")\ndef test_x(episode): pass\n')
+    result = pytester.runpytest_subprocess()
+    assert result.ret != 0 and "exec.none" in result.stdout.str() + result.stderr.str()

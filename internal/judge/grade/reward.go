@@ -1,0 +1,60 @@
+package grade
+
+import (
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Reward is what a reward for training is made of. A component is a measurement, and its weight says what it is worth.
+type Reward struct {
+	Answer      float64 `json:"answer"`       // 1 if the episode succeeded, else 0
+	Partial     float64 `json:"partial"`      // share of right rows, from 0 to 1: see [task.Gold.Overlap]
+	Calls       float64 `json:"calls"`        // calls beyond those of the shortest sound plan
+	FalseAlarms float64 `json:"false_alarms"` // needless retries and switches, and declining a request that can be met
+	Cost        float64 `json:"cost"`         // in US dollars, as the agent reports it
+}
+
+// UsualWeights make the reward 1 for a success and 0 for everything else: what is reported is what is learnt.
+func UsualWeights() Reward { return Reward{Answer: 1} }
+
+// Weighted is the sum of the components, each times its weight.
+func (r Reward) Weighted(w Reward) float64 {
+	return r.Answer*w.Answer + r.Partial*w.Partial + r.Calls*w.Calls + r.FalseAlarms*w.FalseAlarms + r.Cost*w.Cost
+}
+
+// RewardOf measures an episode that has ended, and returns its grade too.
+func RewardOf(t *task.Task, played *transcript.Transcript) (Reward, Grade, error) {
+	g, err := Of(t, played)
+	if err != nil {
+		return Reward{}, g, err
+	}
+	r := Reward{Cost: g.CostUSD, FalseAlarms: float64(g.NeedlessRetries + g.NeedlessSwitches)}
+	if g.Success {
+		r.Answer, r.Partial = 1, 1
+	}
+	if g.Outcome == OutcomeDeclined || g.Outcome == OutcomeWrongNo {
+		r.FalseAlarms++
+	}
+	shortest := -1
+	for _, plan := range t.Sound() {
+		if shortest < 0 || len(plan.Calls) < shortest {
+			shortest = len(plan.Calls)
+		}
+	}
+	if shortest >= 0 {
+		r.Calls = float64(max(0, g.Calls-shortest))
+	}
+	if g.Outcome != OutcomeWrong {
+		return r, g, nil
+	}
+	e, err := readEnd(t, played)
+	if err != nil {
+		return Reward{}, g, err
+	}
+	answer := task.Answer{JSON: e.act.Answer}
+	if e.act.Columns != nil || e.act.Result != nil {
+		answer.Result = &task.Result{Columns: e.act.Columns, Rows: e.act.Result}
+	}
+	r.Partial = e.task.Gold.Overlap(answer)
+	return r, g, nil
+}

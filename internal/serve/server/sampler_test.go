@@ -1,0 +1,286 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/serve/server"
+	"github.com/seatrial/seatrial/internal/serve/training"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// planTurns are the turns of a task's first plan, one for each call, and the answer.
+func planTurns(t *testing.T, of *task.Task, answer json.RawMessage) []*task.Turn {
+	t.Helper()
+	var turns []*task.Turn
+	for _, c := range of.Plans[0].Calls {
+		arguments, err := task.Marshal(c.Arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns = append(turns, &task.Turn{Actions: []task.Action{
+			{Kind: task.ActionCall, Tool: c.Tool, Label: c.Label, Arguments: arguments},
+		}})
+	}
+	if answer == nil {
+		answer = json.RawMessage(`"$` + of.Plans[0].Answer + `$"`)
+	}
+	return append(turns, &task.Turn{Actions: []task.Action{{Kind: task.ActionAnswer, Answer: answer}}})
+}
+
+// drawn resets a batch n times and returns what it played.
+func drawn(t *testing.T, b *training.Batch, n int) []string {
+	t.Helper()
+	var all []string
+	for range n {
+		_, played, err := b.Reset(context.Background(), nil, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, played...)
+	}
+	return all
+}
+
+// TestSamplersRepeat: one seed draws the same instances, whatever the size of the batch; another seed draws others; a
+// selection holds; a seed at a reset begins again.
+func TestSamplersRepeat(t *testing.T) {
+	core := newCore(t, nil)
+	make := func(seed uint64, size int) *training.Batch {
+		b, err := core.Training().New(training.Request{Size: size, Sampler: &training.Sampling{
+			Seed: seed, Selection: training.Selection{Style: task.StyleFunc, Condition: training.Clean},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	one := make(1, 1)
+	first := drawn(t, one, 48)
+	if again := drawn(t, make(1, 8), 6); !slices.Equal(first, again) {
+		t.Errorf("one seed drew %v and %v", first, again)
+	}
+	if other := drawn(t, make(2, 1), 48); slices.Equal(first, other) {
+		t.Error("two seeds drew the same")
+	}
+	seed := uint64(1)
+	if _, played, err := one.Reset(t.Context(), nil, nil, &seed); err != nil || played[0] != first[0] {
+		t.Errorf("after a seed: %v, %v", played, err)
+	}
+	s, _ := openHarbour(t)
+	tasks, seen := s.Index(), map[string]bool{}
+	for _, in := range s.Instances {
+		if slices.Contains(first, in.ID) {
+			seen[in.ID] = true
+			if len(in.Conditions) > 0 || tasks[in.Task].Style != task.StyleFunc {
+				t.Errorf("%s was drawn", in.ID)
+			}
+		}
+	}
+	if len(seen) < 6 {
+		t.Errorf("48 draws are of %d instances", len(seen))
+	}
+}
+
+// TestCurriculum: the first draws need the fewest calls, and later ones come from everything.
+func TestCurriculum(t *testing.T) {
+	core := newCore(t, nil)
+	b, err := core.Training().New(training.Request{Sampler: &training.Sampling{Curriculum: 64, Seed: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := openHarbour(t)
+	tasks, calls := s.Index(), map[string]int{}
+	for _, in := range s.Instances {
+		for _, p := range tasks[in.Task].Sound() {
+			if calls[in.ID] == 0 || len(p.Calls) < calls[in.ID] {
+				calls[in.ID] = len(p.Calls)
+			}
+		}
+	}
+	var sums [2]int
+	for i, id := range drawn(t, b, 128) {
+		half := i / 64
+		sums[half] += calls[id]
+		if i < 8 && calls[id] > 1 {
+			t.Errorf("draw %d needs %d calls", i, calls[id])
+		}
+	}
+	if sums[0] >= sums[1] {
+		t.Errorf("the first half needs %d calls and the second %d", sums[0], sums[1])
+	}
+}
+
+// TestFreshWorlds plays plans where a sampler draws fresh worlds: plans are right on each of them, and what is right on
+// the published databases is not.
+func TestFreshWorldsOfSamplers(t *testing.T) {
+	core := newCore(t, nil)
+	s, _ := openHarbour(t)
+	tasks := s.Index()
+	of := map[string]*task.Task{}
+	for _, in := range s.Instances {
+		of[in.ID] = tasks[in.Task]
+	}
+	b, err := core.Training().New(training.Request{Sampler: &training.Sampling{
+		Worlds: 3, Seed: 5, Selection: training.Selection{Style: task.StyleFunc, Condition: training.Clean},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := 0
+	for range 24 {
+		var results [2]training.Result
+		for n := range results {
+			seed := uint64(fresh + 100)
+			_, played, err := b.Reset(t.Context(), nil, nil, &seed) // both times the same
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answer json.RawMessage
+			if n == 1 {
+				if answer, err = task.Marshal(of[played[0]].Gold.Answers()[0].Rows); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, turn := range planTurns(t, of[played[0]], answer) {
+				list, err := b.Step(t.Context(), []*task.Turn{turn})
+				if err != nil {
+					t.Fatal(err)
+				}
+				results[n] = list[0]
+			}
+		}
+		if results[0].Reward != 1 || results[0].Components.Partial != 1 {
+			t.Errorf("a plan was rewarded %+v", results[0])
+		}
+		if results[1].Reward == 0 {
+			fresh++
+		} else {
+			fresh += 50
+		}
+	}
+	if fresh%50 < 8 {
+		t.Errorf("the published answer was wrong in %d of 24 episodes", fresh%50)
+	}
+}
+
+// TestRewardComponents: each weight counts its own component.
+func TestRewardComponents(t *testing.T) {
+	core := newCore(t, nil)
+	s, _ := openHarbour(t)
+	tasks := s.Index()
+	played := 0
+	for _, in := range instances(t, task.StyleFunc) {
+		of := tasks[in.Task]
+		rows := of.Gold.Answers()
+		if len(in.Conditions) > 0 || len(rows) != 1 || len(rows[0].Rows) < 2 || rows[0].Blocks != nil {
+			continue
+		}
+		played++
+		weights := grade.Reward{Answer: 10, Partial: 1, Calls: -0.25, FalseAlarms: -2, Cost: -3}
+		b, err := core.Training().New(training.Request{Instances: []string{in.ID}, Weights: &weights})
+		if err != nil {
+			t.Fatal(err)
+		}
+		half, err := task.Marshal(rows[0].Rows[1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := float64(len(rows[0].Rows))
+		calls := planTurns(t, of, half)
+		twice := append(slices.Clone(calls[:1]), calls...)
+		twice[0] = &task.Turn{Actions: []task.Action{{Kind: task.ActionCall, Tool: "none"}}, Usage: task.Usage{CostUSD: 0.5}}
+		for _, c := range []struct {
+			turns []*task.Turn
+			want  float64
+		}{
+			{planTurns(t, of, nil), 11},
+			{calls, 2 * (n - 1) / (2*n - 1)},
+			{twice, 2*(n-1)/(2*n-1) - 0.25 - 1.5},
+			{[]*task.Turn{{Actions: []task.Action{{Kind: task.ActionDecline}}}}, -2},
+		} {
+			if _, _, err := b.Reset(t.Context(), nil, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			var last training.Result
+			for _, turn := range c.turns {
+				list, err := b.Step(t.Context(), []*task.Turn{turn})
+				if err != nil {
+					t.Fatal(err)
+				}
+				last = list[0]
+			}
+			if !last.Done || last.Truncated || math.Abs(last.Reward-c.want) > 1e-9 {
+				t.Errorf("%s: %+v, want %v", in.ID, last, c.want)
+			}
+		}
+	}
+	if played < 2 {
+		t.Errorf("%d instances were played", played)
+	}
+}
+
+// TestBatchArguments: budgets truncate, hints are shown, and what means nothing is refused.
+func TestBatchArguments(t *testing.T) {
+	core := newCore(t, nil)
+	in := instances(t, task.StyleFunc)[0]
+	b, err := core.Training().New(training.Request{Instances: []string{in.ID}, Scale: 0.01})
+	if err != nil {
+		t.Fatal(err)
+	}
+	views, _, err := b.Reset(t.Context(), nil, nil, nil)
+	if err != nil || views[0].Budget.Turns != 1 {
+		t.Fatalf("%+v, %v", views[0].Budget, err)
+	}
+	list, err := b.Step(t.Context(), []*task.Turn{{Actions: []task.Action{{Kind: task.ActionCall, Tool: "none"}}}})
+	for err == nil && !list[0].Done {
+		list, err = b.Step(t.Context(), []*task.Turn{{Actions: []task.Action{{Kind: task.ActionCall, Tool: "none"}}}})
+	}
+	if err != nil || !list[0].Truncated || list[0].Outcome != grade.OutcomeOutOfBudget {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, faulted := range instances(t, task.StyleFunc) {
+		if len(faulted.Conditions) == 1 && faulted.Conditions[0].Name == "exec.timeout" {
+			b, err := core.Training().New(training.Request{Instances: []string{in.ID}, Hints: "start"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			views, played, err := b.Reset(t.Context(), nil, []string{faulted.ID}, nil)
+			if err != nil || views[0].Hint == "" || played[0] != faulted.ID {
+				t.Errorf("%v, %v, %v", views[0].Hint, played, err)
+			}
+			break
+		}
+	}
+	for _, bad := range []training.Request{
+		{}, {Size: 2, Instances: []string{in.ID}}, {Instances: []string{in.ID}, Sampler: &training.Sampling{}},
+		{Instances: []string{"none"}}, {Instances: []string{in.ID}, Hints: "none such"},
+		{Instances: []string{in.ID}, Scale: -1}, {Sampler: &training.Sampling{}, Size: 1025},
+		{Sampler: &training.Sampling{Worlds: 1000}}, {Sampler: &training.Sampling{Curriculum: -1}},
+		{Sampler: &training.Sampling{Selection: training.Selection{Style: "none"}}},
+	} {
+		if _, err := core.Training().New(bad); err == nil {
+			t.Errorf("%+v was made", bad)
+		}
+	}
+	silent := newCore(t, func(c *server.Config) { c.Rewards = false })
+	b, err = silent.Training().New(training.Request{Instances: []string{in.ID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Reset(t.Context(), nil, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, turn := range planTurns(t, core.Task(in), nil) {
+		if list, err = b.Step(t.Context(), []*task.Turn{turn}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !list[0].Done || list[0].Outcome != "" || list[0].Reward != 0 {
+		t.Errorf("a server without rewards told %+v", list[0])
+	}
+}

@@ -1,0 +1,377 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// maxBatch bounds the environments of one batch.
+const maxBatch = 1024
+
+// Batch is a number of environments that step together, for training loops. They are those that episodes have, and
+// leave no transcripts: what is learnt in them is not to be reported. Its methods are safe for concurrent use, one at a
+// time.
+type Batch struct {
+	room    *Room
+	request Request
+
+	turn    chan struct{} // held by the acting caller; guards all fields below
+	sampler *sampler      // nil where instances are named
+	seats   []seat
+	last    time.Time
+}
+
+// Request asks for a batch: of instances, or of as many environments as Size says whose instances a sampler draws,
+// again at each reset.
+type Request struct {
+	Instances []string // ids or aliases
+	Sampler   *Sampling
+	Size      int
+	// Hints, Scale and Budget are those of episodes.
+	Hints  string
+	Scale  float64
+	Budget task.Budget
+	// Weights are those of rewards; nil takes [grade.UsualWeights].
+	Weights   *grade.Reward
+	AutoReset bool // an environment that has ended begins again by itself
+	Tools     bool // views list the tools, for whoever writes them
+}
+
+type seat struct {
+	instance *suite.Instance
+	world    int                      // the number of its fresh world
+	env      *environment.Environment // nil once it has ended
+	content  int
+}
+
+// Result is the result of one environment's turn.
+type Result struct {
+	Observations []task.Observation
+	Done         bool
+	Truncated    bool // a budget ended it
+	// Outcome, Reward and Components are set where the episode ended with the turn and rewards are told.
+	Outcome    string
+	Reward     float64
+	Components grade.Reward
+	// View is what the agent is given at the start of the next episode, where the environment began again by itself.
+	View *task.View
+	// Instance is what the next episode plays, for those who may know it; set with View.
+	Instance string
+
+	Ended bool // with this turn
+}
+
+// New makes a batch. The error is a [Refusal].
+func (s *Room) New(r Request) (*Batch, error) {
+	if r.Sampler != nil && len(r.Instances) > 0 {
+		return nil, refuse(RefusedBad, "A batch has instances or a sampler.")
+	}
+	size := r.Size
+	if r.Sampler == nil {
+		if size != 0 && size != len(r.Instances) {
+			return nil, refuse(RefusedBad, "The size of a batch goes with a sampler.")
+		}
+		size = len(r.Instances)
+	} else if size == 0 {
+		size = 1
+	}
+	if size < 1 || size > maxBatch {
+		return nil, refuse(RefusedBad, "A batch has from 1 to %d environments.", maxBatch)
+	}
+	var err error
+	if r.Hints, err = s.config.Check(r.Hints, r.Scale, r.Budget); err != nil {
+		return nil, err
+	}
+	if r.Weights == nil {
+		usual := grade.UsualWeights()
+		r.Weights = &usual
+	}
+	b := &Batch{room: s, request: r, turn: make(chan struct{}, 1), seats: make([]seat, size), last: s.config.Now()}
+	if r.Sampler != nil {
+		b.sampler, err = s.newSampler(*r.Sampler)
+		return b, err
+	}
+	for i, id := range r.Instances {
+		if err := b.name(i, id); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// name gives an environment its instance.
+func (b *Batch) name(i int, id string) error {
+	at, known := b.room.positions[b.room.config.Resolve(id)]
+	if !known {
+		return refuse(RefusedUnknown, "The suite has no instance of number %d of the list.", i)
+	}
+	b.seats[i].instance, b.seats[i].world = b.room.config.Suite.Instances[at], 0
+	return nil
+}
+
+// Size is the number of environments.
+func (b *Batch) Size() int { return len(b.seats) }
+
+// Reset begins the environments of that numbers again, all of them where which is nil, and returns their views and what
+// they play, in that order. Instances, if there are any, are played from now on, one for each environment. A seed
+// begins the sampler again.
+func (b *Batch) Reset(ctx context.Context, which []int, instances []string, seed *uint64) (
+	views []*task.View, played []string, err error,
+) {
+	if which == nil {
+		which = make([]int, len(b.seats))
+		for i := range which {
+			which[i] = i
+		}
+	}
+	for _, i := range which {
+		if i < 0 || i >= len(b.seats) {
+			return nil, nil, refuse(RefusedBad, "The batch has no environment %d.", i)
+		}
+	}
+	if instances != nil && len(instances) != len(which) {
+		return nil, nil, refuse(RefusedBad, "There are %d instances for %d environments.", len(instances), len(which))
+	}
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	if seed != nil && b.sampler != nil {
+		b.sampler.sampling.Seed, b.sampler.drawn = *seed, 0
+	}
+	views, played = make([]*task.View, len(which)), make([]string, len(which))
+	for n, i := range which {
+		switch {
+		case instances != nil:
+			err = b.name(i, instances[n])
+		case b.sampler != nil:
+			err = b.draw(&b.seats[i])
+		}
+		if err == nil {
+			views[n], err = b.begin(&b.seats[i])
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		played[n] = b.instance(i)
+	}
+	return views, played, nil
+}
+
+// draw gives an environment the next instance of the sampler.
+func (b *Batch) draw(at *seat) (err error) {
+	at.instance, at.world, err = b.sampler.draw(b.room.config.Stopping)
+	return err
+}
+
+// instance returns the id of what an environment plays, "" before the first reset.
+func (b *Batch) instance(i int) string {
+	if b.seats[i].instance == nil {
+		return ""
+	}
+	return b.seats[i].instance.ID
+}
+
+func (b *Batch) enter(ctx context.Context) (leave func(), err error) {
+	done, open := b.room.config.Enter()
+	if !open {
+		return nil, refuse(RefusedClosing, "The server is shutting down.")
+	}
+	select {
+	case b.turn <- struct{}{}:
+		return func() {
+			b.last = b.room.config.Now()
+			<-b.turn
+			done()
+		}, nil
+	case <-ctx.Done():
+		done()
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (b *Batch) begin(at *seat) (*task.View, error) {
+	s := b.room
+	t := s.task(at.instance)
+	if t == nil {
+		return nil, fmt.Errorf("instance %s has no task", at.instance.ID)
+	}
+	arm := transcript.Arm{Hint: b.request.Hints, Budget: b.request.Scale}
+	h := transcript.Header{
+		Format: transcript.Format, Suite: s.config.Suite.Manifest.Digest, Instance: at.instance.ID, Task: at.instance.Task,
+		Agent: "batch", Arm: arm.String(),
+	}
+	ground, err := s.stageOn(at.world)
+	if err != nil {
+		return nil, err
+	}
+	budget := episode.TighterBudget(s.config.Budget, b.request.Budget)
+	if b.request.Scale > 0 {
+		budget = episode.TighterBudget(budget, episode.ScaleBudget(episode.BudgetOf(at.instance, t), b.request.Scale))
+	}
+	env, err := s.config.Make(ground.stage, at.instance, episode.Seat{Header: h, Budget: budget})
+	if err != nil {
+		return nil, fmt.Errorf("environment of %s: %w", at.instance.ID, err)
+	}
+	at.env, at.content = env, 0
+	return env.View(), nil
+}
+
+// Step takes a turn in each environment: the i-th turn is for the i-th one, and nil lets it be. An environment that has
+// ended, or has not begun, answers that it has.
+func (b *Batch) Step(ctx context.Context, turns []*task.Turn) ([]Result, error) {
+	if len(turns) != len(b.seats) {
+		return nil, refuse(RefusedBad, "There are %d turns for %d environments.", len(turns), len(b.seats))
+	}
+	for _, t := range turns {
+		if t != nil && len(t.Actions) > b.room.config.Actions {
+			return nil, refuse(RefusedBad, "One step takes %d actions at the most.", b.room.config.Actions)
+		}
+	}
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	results, errs := make([]Result, len(turns)), make([]error, len(turns))
+	workers := min(runtime.GOMAXPROCS(0), len(turns))
+	var done sync.WaitGroup
+	for w := range workers {
+		done.Go(func() {
+			for i := w; i < len(turns); i += workers {
+				if turns[i] != nil {
+					errs[i] = b.step(&b.seats[i], turns[i], &results[i])
+				}
+			}
+		})
+	}
+	done.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return results, b.again(turns, results)
+}
+
+// again begins the environments again that ended, one after the other, so that a sampler draws in their order.
+func (b *Batch) again(turns []*task.Turn, results []Result) (err error) {
+	if !b.request.AutoReset {
+		return nil
+	}
+	for i := range b.seats {
+		if turns[i] == nil || !results[i].Ended {
+			continue
+		}
+		if b.sampler != nil {
+			if err := b.draw(&b.seats[i]); err != nil {
+				return err
+			}
+		}
+		if results[i].View, err = b.begin(&b.seats[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step takes a turn in one environment. An environment that fails or panics is not used again.
+func (b *Batch) step(at *seat, turn *task.Turn, r *Result) (err error) {
+	defer func() {
+		if err != nil {
+			at.env = nil
+		}
+	}()
+	defer diag.Guard(&err, "environment")
+	s := b.room
+	if at.env == nil {
+		r.Observations, r.Done = Ended(turn), true
+		return nil
+	}
+	if r.Observations, err = at.env.Step(s.config.Stopping, *turn); err != nil {
+		return err
+	}
+	for i := range r.Observations {
+		at.content += len(r.Observations[i].Content)
+	}
+	if turn.Stop {
+		at.env.Finish(transcript.EndSilent, "")
+	}
+	if at.content > s.config.Content {
+		at.env.FinishBudget(environment.BudgetCalls)
+	}
+	if r.Done = at.env.Done(); !r.Done {
+		return nil
+	}
+	if err := b.conclude(at, r); err != nil {
+		return err
+	}
+	at.env, r.Ended = nil, true
+	return nil
+}
+
+// conclude says how an episode ended, and measures it where rewards are told.
+func (b *Batch) conclude(at *seat, r *Result) error {
+	s, played := b.room, at.env.Transcript()
+	r.Truncated = played.End().End == transcript.EndBudget
+	if !s.config.Rewards {
+		return nil
+	}
+	ground, err := s.stageOn(at.world)
+	if err != nil {
+		return err
+	}
+	if ground.fresh != nil {
+		if err := ground.fresh.Settle(s.config.Stopping, at.instance, played); err != nil {
+			return err
+		}
+	}
+	shown, err := ground.stage.Shown(at.instance)
+	if err != nil {
+		return err
+	}
+	components, g, err := grade.RewardOf(shown, played)
+	if err != nil {
+		return err
+	}
+	r.Outcome, r.Components, r.Reward = g.Outcome, components, components.Weighted(*b.request.Weights)
+	return nil
+}
+
+// Ended answers a turn in an episode that has ended.
+func Ended(turn *task.Turn) []task.Observation {
+	observations := make([]task.Observation, len(turn.Actions))
+	for i := range observations {
+		a := &turn.Actions[i]
+		observations[i] = task.Observation{
+			Label: a.Label, Tool: a.Tool, Done: true,
+			Error: &task.ToolError{Code: task.CodeEnded, Message: "The episode has ended."},
+		}
+	}
+	return observations
+}
+
+// Idle says for how long nobody has used a batch; ok is false while somebody acts in it.
+func (b *Batch) Idle() (idle time.Duration, ok bool) {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+		return b.room.config.Now().Sub(b.last), true
+	default:
+		return 0, false
+	}
+}
+
+// Tools reports whether views are to list the tools.
+func (b *Batch) Tools() bool { return b.request.Tools }

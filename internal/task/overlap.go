@@ -1,0 +1,46 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Overlap says how many rows of an answer are right: twice the rows that can be matched one to one with gold, by the
+// number of rows of both, so that missing and extra rows count alike. It is 1 for the right rows in any order, 0 for an
+// answer whose columns cannot be read, and the largest over the right answers of GoldAnyOf. Gold without rows has none.
+func (g *Gold) Overlap(a Answer) float64 {
+	best := 0.0
+	for _, right := range g.Answers() {
+		if right.consistent() {
+			best = max(best, newTarget(right).overlap(a))
+		}
+	}
+	return best
+}
+
+func (t *target) overlap(a Answer) float64 {
+	var rows [][]cell
+	var readable bool
+	if a.Result != nil {
+		rows, readable = t.readResult(a.Result)
+	} else if raw := json.RawMessage(bytes.TrimSpace(a.JSON)); len(raw) > 0 && json.Valid(raw) {
+		var text string
+		if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+			if whole := jsonDocument(text); whole != nil {
+				raw = whole
+			}
+		}
+		rows, readable = t.read(raw)
+	}
+	if !readable {
+		return 0
+	}
+	if len(rows)+len(t.rows) == 0 {
+		return 1
+	}
+	pairs := 0
+	for _, b := range t.buckets(t.rows, rows) {
+		pairs += t.pairs(b)
+	}
+	return 2 * float64(pairs) / float64(len(rows)+len(t.rows))
+}
