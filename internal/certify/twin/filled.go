@@ -36,7 +36,8 @@ func (s *supply) add(v any) {
 }
 
 // unfilled returns how many required arguments of a tool cannot be given a value of the right call, each value once.
-// Whoever calls chooses freely from a closed set and between true and false, and knows today's date.
+// Whoever calls chooses freely from a closed set and between true and false, knows today's date, and can ask for one:
+// who converts an amount of one knows the rate.
 func (n *Need) unfilled(t *task.Tool) int {
 	var has, wants supply
 	if len(n.Values) > 0 {
@@ -72,12 +73,20 @@ func required(t *task.Tool) supply {
 		case is("string"):
 			s.texts++
 		case is("integer", "number"):
-			s.numbers++
+			if !ofOne(name) {
+				s.numbers++
+			}
 		default:
 			s.lists++
 		}
 	}
 	return s
+}
+
+// ofOne reports whether an argument says how much of something there is, so that one is a natural value.
+func ofOne(name string) bool {
+	words := english.NameWords(name)
+	return len(words) > 0 && (words[len(words)-1] == "amount" || words[len(words)-1] == "quantity")
 }
 
 // fewest is the number of words that two descriptions share if they have a topic in common.

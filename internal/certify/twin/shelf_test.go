@@ -102,6 +102,19 @@ func TestNoSubstituteServes(t *testing.T) {
 			t.Errorf("%s for %s with %v: %d, want %d", c.tool.Name, c.needed.Name, c.values, got, c.want)
 		}
 	}
+	rate := shelved("latest_rate", "Retrieve the latest exchange rate between two currencies.", "source", "target")
+	convert := shelved("currency.convert", "Converts an amount from one currency to another at the latest rate.",
+		"from", "to", "amount")
+	convert.Parameters.Properties[2].Schema = &task.Schema{Types: []string{"number"}}
+	if s, err = NewShelf(t.Context(), Lexical, []*task.Tool{rate, convert}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.fit(convert, &Need{Tool: rate, Values: []any{"GBP", "JPY"}}); got != serving {
+		t.Errorf("converting one pound: %d, want %d", got, serving)
+	}
+	if s, err = NewShelf(t.Context(), Lexical, []*task.Tool{gcd, hcf, lcm, interest, growth, bread}); err != nil {
+		t.Fatal(err)
+	}
 	made, refusal := s.Substitute([]*task.Tool{gcd}, []Need{{Tool: gcd, Arguments: []string{"num1", "num2"}, Values: two}})
 	if refusal == nil && made.Replaced[0].By == "math.hcf" {
 		t.Errorf("%+v, %v: want anything but math.hcf", made, refusal)

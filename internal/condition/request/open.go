@@ -383,6 +383,9 @@ func (o *opening) carry(d *draft, s, noun string, draw *rand.Rand) pair {
 	adverb := ""
 	if draw.IntN(100) < share {
 		adverb = adverbs[draw.IntN(len(adverbs))]
+		if strings.HasPrefix(p.without(), "This is about") {
+			adverb = "Now" // not: Today, this is about
+		}
 	}
 	with := p.with(d.value, true)
 	comma := strings.Count(with, ",") == strings.Count(p.without(), ",")
