@@ -22,7 +22,7 @@ install() {
   python3 -m venv "$place/$name" && "$place/$name/bin/pip" install --quiet --disable-pip-version-check "$@" &&
     touch "$place/$name/done"
 }
-if ! { install core pytest==9.2.0 mypy==2.4.1 build==1.6.1 setuptools httpx==0.28.1 gymnasium==1.4.0 &&
+if ! { install core pytest==9.2.0 mypy==2.4.1 build==1.6.1 setuptools==84.2.1 httpx==0.28.1 gymnasium==1.4.0 &&
   install inspect pytest==9.2.0 httpx==0.28.1 inspect_ai==0.3.285 &&
   install verifiers pytest==9.2.0 httpx==0.28.1 verifiers==0.4.0 uv==0.13.9; }; then
   echo "The packages cannot be installed here: skipped." >&2
