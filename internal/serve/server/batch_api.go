@@ -9,6 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
 // maxBatches bounds how many batches there are at a time.
@@ -19,6 +20,8 @@ type batches struct {
 	mu   sync.Mutex
 	list map[string]*training.Batch
 	made int
+
+	tools toolTexts
 }
 
 type batchBody struct {
@@ -100,23 +103,59 @@ type batchView struct {
 	Starts    []startView    `json:"starts,omitempty"`
 	Questions int            `json:"questions,omitempty"`
 	Budget    task.Budget    `json:"budget"`
-	Tools     []toolView     `json:"tools,omitempty"`
+	// Tools are encoded already: see [toolTexts].
+	Tools []json.RawMessage `json:"tools,omitempty"`
 }
 
-func batchViewOf(v *task.View, withTools bool) *batchView {
+// toolTexts keeps tools as JSON, within a bound of bytes: environments begin again often, with the same tools.
+type toolTexts struct {
+	mu    sync.Mutex
+	known *lru.Cache[*task.Tool, json.RawMessage]
+}
+
+// maxToolTexts bounds what is kept, in bytes.
+const maxToolTexts = 16 << 20
+
+func (x *toolTexts) of(t *task.Tool) (json.RawMessage, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.known == nil {
+		x.known = lru.New(maxToolTexts, maxToolTexts/8, func(*task.Tool, json.RawMessage) {})
+	}
+	if text, known := x.known.Get(t); known {
+		return text, nil
+	}
+	text, err := json.Marshal(toolViewOf(t))
+	if err == nil {
+		x.known.Put(t, text, len(text))
+	}
+	return text, err
+}
+
+// viewWith is [batchViewOf] with the tools, if they are wanted.
+func (a *api) viewWith(v *task.View, tools bool) (*batchView, error) {
+	out := batchViewOf(v)
+	if out == nil || !tools {
+		return out, nil
+	}
+	for _, t := range v.Tools {
+		text, err := a.batches.tools.of(t)
+		if err != nil {
+			return nil, err
+		}
+		out.Tools = append(out.Tools, text)
+	}
+	return out, nil
+}
+
+func batchViewOf(v *task.View) *batchView {
 	if v == nil {
 		return nil
 	}
-	out := &batchView{
+	return &batchView{
 		Messages: v.Messages, Evidence: v.Evidence, Hint: v.Hint, Starts: startsOf(v), Questions: v.Questions,
 		Budget: v.Budget,
 	}
-	if withTools {
-		for _, t := range v.Tools {
-			out.Tools = append(out.Tools, toolViewOf(t))
-		}
-	}
-	return out
 }
 
 func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +185,10 @@ func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
 		if a.core.config.AliasKey != nil { // an id would name the conditions
 			out.Instances = append(out.Instances, a.core.Alias(played[i]))
 		}
-		out.Views[i] = batchViewOf(v, body.Tools || b.Tools())
+		if out.Views[i], err = a.viewWith(v, body.Tools || b.Tools()); err != nil {
+			a.fail(w, r, err)
+			return
+		}
 	}
 	a.write(w, r, http.StatusOK, &out)
 }
@@ -231,7 +273,11 @@ func (a *api) appendResult(text []byte, b *training.Batch, r *training.Result) (
 			text = append(append(text, `,"instance":"`...), a.core.Alias(r.Instance)...)
 			text = append(text, '"')
 		}
-		view, err := json.Marshal(batchViewOf(r.View, b.Tools()))
+		shown, err := a.viewWith(r.View, b.Tools())
+		if err != nil {
+			return nil, err
+		}
+		view, err := json.Marshal(shown)
 		if err != nil {
 			return nil, err
 		}

@@ -54,5 +54,5 @@ func (s *Episodes) viewOf(in *suite.Instance) (*batchView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return batchViewOf(env.View(), false), nil
+	return batchViewOf(env.View()), nil
 }

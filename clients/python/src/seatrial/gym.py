@@ -91,7 +91,8 @@ class SeatrialVectorEnv(VectorEnv[Any, Any, Any]):
         self._client = Client(url, token)
         if num_envs is not None:
             options["size"] = num_envs
-        self._batch = self._client.batch(auto_reset=True, tools=True, **options)
+        options.setdefault("tools", True)
+        self._batch = self._client.batch(auto_reset=True, **options)
         self.num_envs = self._batch.size
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
         self.single_observation_space, self.single_action_space = _text(_SEEN), _text(_DONE)
@@ -107,7 +108,7 @@ class SeatrialVectorEnv(VectorEnv[Any, Any, Any]):
         given = dict(options or {})
         if seed is not None:
             given["seed"] = seed
-        views = self._batch.reset(tools=True, **given)
+        views = self._batch.reset(**given)
         return tuple(json.dumps(view) for view in views), {"view": views}
 
     def step(self, actions: Sequence[Any]) -> tuple[tuple[str, ...], Any, Any, Any, dict[str, Any]]:
