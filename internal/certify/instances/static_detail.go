@@ -86,7 +86,13 @@ func told(tools []*task.Tool) string {
 		}
 		b.WriteString(s.Description + "\n")
 		for _, v := range s.Enum {
-			b.Write(task.AppendValue(nil, v))
+			switch v.(type) {
+			case []any, map[string]any: // no value of SQLite, and allowed in documentation
+				text, _ := json.Marshal(v)
+				b.Write(text)
+			default:
+				b.Write(task.AppendValue(nil, v))
+			}
 			b.WriteByte('\n')
 		}
 		walk(s.Items)
