@@ -86,13 +86,8 @@ func told(tools []*task.Tool) string {
 		}
 		b.WriteString(s.Description + "\n")
 		for _, v := range s.Enum {
-			switch v.(type) {
-			case []any, map[string]any: // no value of SQLite, and allowed in documentation
-				text, _ := json.Marshal(v)
-				b.Write(text)
-			default:
-				b.Write(task.AppendValue(nil, v))
-			}
+			text, _ := task.Marshal(v) // a list or an object, too
+			b.Write(text)
 			b.WriteByte('\n')
 		}
 		walk(s.Items)
