@@ -93,8 +93,8 @@ func (p *parquetSet) card() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\n%s---\n\n# %s\n\n", front, table.Clean(head.Name))
-	b.WriteString("Episodes of agents that answer requests with tools, some of them under injected faults. Every task was\n" +
-		"proven by execution: its plans return the result of its SQL. The data contain right answers and what graders\n" +
+	b.WriteString("Episodes of agents that answer requests with tools, some of them under injected faults. Every task\n" +
+		"was proven by execution: its plans return the result of its SQL. The data contain right answers and what graders\n" +
 		"know, so an agent that was trained on them can no longer be measured with this suite.\n\n")
 	p.cardTables(&b)
 	p.cardAgents(&b)
@@ -107,8 +107,8 @@ func (p *parquetSet) cardTables(b *strings.Builder) {
 	for _, s := range sheets {
 		fmt.Fprintf(b, "| `%s` | %d | %s |\n", s[0], p.about.tables[s[0]], s[1])
 	}
-	b.WriteString("\n`episode`, `instance`, `task` and `tool` join the tables. Columns that end in `_json` contain JSON.\n" +
-		"An episode that is not `valid` failed for a reason outside the agent and is in no rate.\n\n")
+	b.WriteString("\n`episode`, `instance`, `task` and `tool` join the tables. Columns that end in `_json` contain\n" +
+		"JSON. An episode that is not `valid` failed for a reason outside the agent and is in no rate.\n\n")
 }
 
 func (p *parquetSet) cardAgents(b *strings.Builder) {
