@@ -100,6 +100,7 @@ type expected struct {
 	result   chan outcome
 	given    bool      // a record arrived, and is not on disk yet
 	sent     time.Time // zero: not in the stream, nor in the outbox
+	sequence uint64    // of the newest message with the order; 0 if there is none
 	returned int
 	reasons  []string // why it was returned or refused
 }
@@ -300,19 +301,19 @@ func (c *Coordinator) bundle(class string) int {
 func (c *Coordinator) publish(class string, list []*expected) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), replyWait)
 	defer cancel()
-	var wires []json.RawMessage
+	var orders []json.RawMessage
 	var ids []string
 	c.mu.Lock()
 	for _, e := range list {
 		if id := e.order.Header.ID; c.expected[id] == e && !e.given {
-			wires, ids = append(wires, e.data), append(ids, id)
+			orders, ids = append(orders, e.data), append(ids, id)
 		}
 	}
 	c.mu.Unlock()
 	if len(ids) == 0 {
 		return true
 	}
-	data, err := task.Marshal(wires)
+	data, err := task.Marshal(orders)
 	if err != nil {
 		return false
 	}
@@ -323,7 +324,7 @@ func (c *Coordinator) publish(class string, list []*expected) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range list {
-		e.sent = time.Now()
+		e.sent, e.sequence = time.Now(), ack.Sequence
 	}
 	c.sequences[ack.Sequence] = ids
 	if len(c.sequences) > 4*len(c.expected)+1024 {
@@ -423,7 +424,7 @@ func (c *Coordinator) isPaused() bool {
 
 func (c *Coordinator) tell(n notice) {
 	if data, err := task.Marshal(&n); err == nil {
-		_ = c.Conn.Publish(c.names.tell(), data) // it is repeated every second
+		_ = c.Conn.Publish(c.names.tell(), data) // it is repeated
 	}
 }
 
@@ -458,30 +459,49 @@ func (c *Coordinator) checkStreams(ctx context.Context) {
 		}
 		c.Notice("the queue was lost: what it contained is given out again")
 	}
+	gone := c.missing(bounded, waiting)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held := map[string]bool{}
-	for _, m := range c.workers {
-		for _, p := range m.beat.Playing {
-			held[p.Episode] = true
-		}
-	}
-	messages := 0
-	for _, ids := range c.sequences {
-		if len(c.open(ids)) > 0 {
-			messages++
-		}
-	}
-	missing := int(waiting) < messages
-	for id, e := range c.expected {
-		if e.given {
-			continue
-		}
-		old := missing && !held[id] && time.Since(e.sent) > 2*ackWait // the end of the queue may have been lost
-		if lost || e.sent.IsZero() || old {
+	for _, e := range c.expected {
+		if !e.given && (lost || e.sent.IsZero() || gone[e.sequence]) {
 			c.post(e)
 		}
 	}
+}
+
+// maxLookups bounds how many messages are looked for in one round.
+const maxLookups = 64
+
+// missing returns the messages with open orders that are no longer in a queue of that many messages: a server may have
+// lost its end, or a worker has acknowledged what it did not play.
+func (c *Coordinator) missing(ctx context.Context, waiting uint64) map[uint64]bool {
+	c.mu.Lock()
+	newest := map[uint64]time.Time{}
+	for _, e := range c.expected {
+		if !e.given && e.sequence != 0 {
+			newest[e.sequence] = e.sent
+		}
+	}
+	c.mu.Unlock()
+	gone := map[uint64]bool{}
+	if int(waiting) >= len(newest) {
+		return gone
+	}
+	stream, err := c.js.Stream(ctx, c.names.workStream())
+	if err != nil {
+		return gone // it is asked again
+	}
+	looked := 0
+	for sequence, sent := range newest {
+		if time.Since(sent) < 2*ackWait || looked == maxLookups {
+			continue
+		}
+		looked++
+		if _, err := stream.GetMsg(ctx, sequence); errors.Is(err, jetstream.ErrMsgNotFound) {
+			gone[sequence] = true
+		}
+	}
+	return gone
 }
 
 // exhausted ends an order that was given out too often, or gives out again, each alone, orders that travelled together.
@@ -496,15 +516,14 @@ func (c *Coordinator) exhausted(m *nats.Msg) {
 	ids := c.sequences[advisory.Sequence]
 	left := c.open(ids)
 	c.mu.Unlock()
-	if len(left) == 0 {
-		return
-	}
-	if len(ids) == 1 {
+	if len(left) == 1 && len(ids) == 1 {
 		c.fail(ids[0], fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
 	}
 	for _, e := range left {
-		if len(ids) > 1 { // one of them may have ended the workers: now each is alone
-			c.publish(e.class, []*expected{e})
+		if len(ids) > 1 && !c.publish(e.class, []*expected{e}) { // one may have ended the workers: now each is alone
+			c.mu.Lock()
+			e.sent = time.Time{} // watch tries again
+			c.mu.Unlock()
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)

@@ -60,6 +60,7 @@ func (c *Coordinator) beat(m *nats.Msg) {
 	if !decode(m.Data, &b) || !isToken(b.ID) {
 		return
 	}
+	b.Slots = min(max(b.Slots, 0), maxSlots)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if b.Bye {
@@ -82,6 +83,9 @@ func (c *Coordinator) beat(m *nats.Msg) {
 		go c.notify(b.ID, notice{Drain: true}) // until it obeys
 	}
 }
+
+// maxSlots bounds what a worker says of itself.
+const maxSlots = 1 << 16
 
 // checkWorkers finds workers that have vanished. Their orders go to others when their time runs out.
 func (c *Coordinator) checkWorkers() {

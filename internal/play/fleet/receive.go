@@ -111,18 +111,25 @@ func (c *Coordinator) assemble(p *parcel, m jetstream.Msg, k, n int) (*parts, er
 		if len(c.parts) >= maxIncomplete {
 			clear(c.parts)
 		}
-		all = &parts{pieces: make([][]byte, n), missing: n}
+		all = &parts{pieces: make([][]byte, n), messages: make([]jetstream.Msg, n), missing: n}
 		c.parts[key] = all
 	}
-	all.messages = append(all.messages, m)
 	if all.pieces[k-1] == nil {
 		all.pieces[k-1] = m.Data()
 		all.missing, all.size = all.missing-1, all.size+len(m.Data())
 	}
+	all.messages[k-1] = m
 	if all.size > maxRecords {
 		delete(c.parts, key)
-		p.messages = all.messages
+		p.messages = slices.DeleteFunc(all.messages, func(m jetstream.Msg) bool { return m == nil })
 		return nil, fmt.Errorf("it has more than %d bytes", maxRecords)
+	}
+	held := 0
+	for _, other := range c.parts {
+		held += other.size
+	}
+	if held > 2*maxRecords {
+		clear(c.parts)
 	}
 	if all.missing > 0 {
 		return nil, nil
@@ -165,7 +172,7 @@ func (p *parcel) refuse(why error) {
 	p.c.notify(p.worker, notice{Parcel: p.hash, Refused: []string{why.Error()}, Repeated: p.ids})
 }
 
-// refuseOne drops a record that is none of this run. The orders that the parcel is about, and for which it has no
+// refuseOne drops a record that cannot be read or that belongs to another run. The orders that the parcel is about, and for which it has no
 // record, are given out again later: a worker that does this is broken or hostile.
 func (p *parcel) refuseOne(record *episode.Record, why error) {
 	var about []string
@@ -177,6 +184,7 @@ func (p *parcel) refuseOne(record *episode.Record, why error) {
 	p.report(why, about)
 	p.mu.Lock()
 	p.refused = append(p.refused, why.Error())
+	p.repeated = append(p.repeated, p.ids...) // nothing says which texts were stored
 	p.mu.Unlock()
 	p.done("", nil, false)
 }
@@ -202,18 +210,21 @@ func unpack(data []byte, hash string) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the record cannot be read: %w", err)
 	}
+	if hashOf(data) != hash {
+		return nil, errors.New("the record does not match its digest")
+	}
 	raw, err := s2.Decode(nil, data)
 	if err != nil {
 		return nil, err
-	}
-	if hashOf(data) != hash {
-		return nil, errors.New("the record does not match its digest")
 	}
 	var records [][]byte
 	for len(raw) > 0 {
 		length, n := binary.Uvarint(raw)
 		if n <= 0 || length > uint64(len(raw)-n) {
 			return nil, errors.New("the parcel cannot be read: a record is cut off")
+		}
+		if length == 0 || len(records) == maxParcel {
+			return nil, fmt.Errorf("the parcel has an empty record, or more than %d", maxParcel)
 		}
 		records = append(records, raw[n:n+int(length)])
 		raw = raw[n+int(length):]

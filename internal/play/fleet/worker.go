@@ -41,6 +41,7 @@ type Worker struct {
 	mu      sync.Mutex
 	playing map[string]under
 	waiting []packed           // records for the next parcel
+	packing int                // records of parcels that are being written to the spool
 	unsent  map[string]*unsent // parcels, by hash
 	texts   map[string]bool    // digests that the coordinator has
 	// consumers are those of the classes, once they are known.
@@ -66,24 +67,24 @@ type under struct {
 
 // packed is a record that is ready to be sent.
 type packed struct {
-	id    string
-	data  []byte
-	texts []string // digests of the texts that it carries
-	bill  *bill
+	id       string
+	data     []byte
+	texts    []string // digests of the texts that it carries
+	delivery *delivery
 }
 
-// bill is a message with orders; it is acknowledged when nothing is left to do for it.
-type bill struct {
+// delivery is a message with orders; it is acknowledged when nothing is left to do for it.
+type delivery struct {
 	message jetstream.Msg
 	release context.CancelFunc
 	left    atomic.Int64
 }
 
 // done says that an order is committed or returned.
-func (b *bill) done() {
-	if b != nil && b.left.Add(-1) == 0 {
-		_ = b.message.Ack() // or it comes again, and its records are known
-		b.release()
+func (d *delivery) done() {
+	if d != nil && d.left.Add(-1) == 0 {
+		_ = d.message.Ack() // or it comes again, and its records are known
+		d.release()
 	}
 }
 
@@ -142,7 +143,9 @@ func Greet(ctx context.Context, conn *nats.Conn, versions, run string, notice fu
 // without this worker.
 func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	w.names, w.encoder = names{w.ID}, episode.NewEncoder()
+	w.mu.Lock()
 	w.playing, w.unsent, w.texts = map[string]under{}, map[string]*unsent{}, map[string]bool{}
+	w.mu.Unlock()
 	w.finished, w.changed, w.room = make(chan struct{}), make(chan struct{}), make(chan struct{}, maxUnsent)
 	w.heard, w.consumers = time.Now(), map[string]jetstream.Consumer{}
 	if w.js, err = jetstream.New(w.Conn); err != nil {
@@ -231,7 +234,7 @@ func (w *Worker) settle(ctx context.Context) {
 	}
 	for time.Now().Before(deadline) {
 		w.mu.Lock()
-		n := len(w.unsent) + len(w.waiting)
+		n := w.open()
 		w.mu.Unlock()
 		select {
 		case <-w.finished:
@@ -264,10 +267,7 @@ func (w *Worker) live(ctx context.Context) {
 func (w *Worker) sayBeat(bye bool) {
 	const shown = 64
 	w.mu.Lock()
-	b := beat{ID: w.Number, Name: w.Name, Done: w.done, Unsent: len(w.waiting), Drained: w.drained, Bye: bye}
-	for _, u := range w.unsent {
-		b.Unsent += len(u.records)
-	}
+	b := beat{ID: w.Number, Name: w.Name, Done: w.done, Unsent: w.open(), Drained: w.drained, Bye: bye}
 	for id, p := range w.playing {
 		b.Playing = append(b.Playing, playing{id, p.instance, time.Since(p.since)})
 	}
@@ -296,7 +296,16 @@ type Figures struct {
 func (w *Worker) Figures() Figures {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Figures{w.done, len(w.playing), len(w.unsent), w.paused, w.drained}
+	return Figures{w.done, len(w.playing), w.open(), w.paused, w.drained}
+}
+
+// open counts the records that are not committed. The caller holds the lock.
+func (w *Worker) open() int {
+	n := len(w.waiting) + w.packing
+	for _, u := range w.unsent {
+		n += len(u.records)
+	}
+	return n
 }
 
 // hear takes a notice of the coordinator.
@@ -393,7 +402,7 @@ func (w *Worker) serve(taking, ctx, life context.Context, class string, n int, b
 		failures = 0
 		slots.Go(func() {
 			defer func() { <-places }()
-			w.carryOut(ctx, life, m, background)
+			w.carryOut(taking, ctx, life, m, background)
 		})
 	}
 }
@@ -429,33 +438,44 @@ func (w *Worker) next(ctx context.Context, class string) (jetstream.Msg, error) 
 	return nil, err
 }
 
-// carryOut plays the orders of a message, one after the other.
-func (w *Worker) carryOut(ctx, life context.Context, m jetstream.Msg, background *sync.WaitGroup) {
-	var wires []orderJSON
-	if !decode(m.Data(), &wires) || len(wires) == 0 {
+// carryOut plays the orders of a message, one after the other. Those that are not begun when taking ends are returned.
+func (w *Worker) carryOut(taking, ctx, life context.Context, m jetstream.Msg, background *sync.WaitGroup) {
+	var orders []orderJSON
+	if !decode(m.Data(), &orders) || len(orders) == 0 {
 		_ = m.TermWithReason("no orders") // nobody waits for it
 		return
 	}
 	holding, release := context.WithCancel(life)
 	background.Go(func() { keepOrders(holding, m) })
-	b := &bill{message: m, release: release}
-	b.left.Store(int64(len(wires)))
-	for i := range wires {
-		if ctx.Err() != nil {
-			w.giveBack(life, wires[i].Header.ID, errors.New("the worker was stopped"), true)
-			b.done()
+	d := &delivery{message: m, release: release}
+	d.left.Store(int64(len(orders)))
+	returning := life
+	for i := range orders {
+		begun := w.unpaused(taking) == nil
+		if begun {
+			select {
+			case w.room <- struct{}{}:
+			case <-taking.Done():
+				begun = false
+			}
+		}
+		if begun {
+			w.one(ctx, life, &orders[i], d, background)
 			continue
 		}
-		w.room <- struct{}{} // records leave on their own
-		if !w.one(ctx, life, &wires[i], b, background) {
-			<-w.room
-			b.done()
+		if returning == life {
+			var cancel context.CancelFunc
+			returning, cancel = context.WithTimeout(life, time.Second) // a coordinator that is away gives them out itself
+			defer cancel()
+		}
+		if w.giveBack(returning, orders[i].Header.ID, errors.New("the worker was stopped"), true) {
+			d.done()
 		}
 	}
 }
 
-// one plays the episode of an order and passes its record on; false if the order was returned.
-func (w *Worker) one(ctx, life context.Context, wire *orderJSON, b *bill, background *sync.WaitGroup) bool {
+// one plays the episode of an order, and passes its record on or returns the order.
+func (w *Worker) one(ctx, life context.Context, wire *orderJSON, d *delivery, background *sync.WaitGroup) {
 	o := &episode.Order{Header: wire.Header, Model: wire.Model, Budget: wire.Budget}
 	id := o.Header.ID
 	var err error
@@ -478,7 +498,7 @@ func (w *Worker) one(ctx, life context.Context, wire *orderJSON, b *bill, backgr
 	if stopped {
 		err = errors.New("the worker was stopped")
 	}
-	p := packed{id: id, bill: b}
+	p := packed{id: id, delivery: d}
 	if err == nil {
 		p.data, p.texts, err = w.encoder.Encode(record, func(digest string) bool {
 			w.mu.Lock()
@@ -487,15 +507,19 @@ func (w *Worker) one(ctx, life context.Context, wire *orderJSON, b *bill, backgr
 		})
 	}
 	if err != nil {
-		w.giveBack(life, id, err, stopped || ctx.Err() != nil)
-		return false
+		<-w.room
+		bounded, cancel := context.WithTimeout(life, time.Second)
+		defer cancel()
+		if w.giveBack(bounded, id, err, stopped || ctx.Err() != nil) {
+			d.done()
+		}
+		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting = append(w.waiting, p); len(w.waiting) == 1 {
 		background.Go(func() { w.pack(life) })
 	}
-	return true
 }
 
 // pack makes parcels of the records that wait and of those that follow soon, and delivers them.
@@ -503,7 +527,7 @@ func (w *Worker) pack(ctx context.Context) {
 	_ = pause(ctx, gatherParcel) // a record is kept on disk also when the worker ends
 	w.mu.Lock()
 	list := w.waiting
-	w.waiting = nil
+	w.waiting, w.packing = nil, w.packing+len(list)
 	w.mu.Unlock()
 	var delivering sync.WaitGroup
 	defer delivering.Wait()
@@ -527,6 +551,9 @@ func (w *Worker) pack(ctx context.Context) {
 				w.Notice(fmt.Sprintf("finished episodes cannot be kept on disk until they are acknowledged: %v", err))
 			}
 		}
+		w.mu.Lock()
+		w.unsent[hash], w.packing = u, w.packing-len(u.records)
+		w.mu.Unlock()
 		delivering.Go(func() { w.deliver(ctx, hash, u) })
 	}
 }
@@ -566,13 +593,13 @@ func keepOrders(ctx context.Context, m jetstream.Msg) {
 	}
 }
 
-// giveBack returns an order that the worker cannot carry out, or has not touched.
-func (w *Worker) giveBack(ctx context.Context, id string, why error, untouched bool) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_, _ = request(ctx, w.Conn, w.names.ask(), &ask{
+// giveBack returns an order that the worker cannot carry out, or has not touched. It reports whether the coordinator has
+// it; otherwise the time of the order runs out.
+func (w *Worker) giveBack(ctx context.Context, id string, why error, untouched bool) bool {
+	_, err := request(ctx, w.Conn, w.names.ask(), &ask{
 		Kind: askReturn, Worker: w.Number, ID: id, Reason: why.Error(), Untouched: untouched,
-	}) // its time runs out otherwise
+	})
+	return err == nil
 }
 
 // deliver sends a parcel until it is committed, and then forgets it.
@@ -628,8 +655,8 @@ func (w *Worker) committed(hash string, u *unsent) {
 		w.Notice(fmt.Sprintf("committed episodes cannot be removed from %s: %v", w.Spool, err))
 	}
 	for i := range u.records {
-		if u.records[i].bill != nil { // not of an earlier worker
-			u.records[i].bill.done()
+		if u.records[i].delivery != nil { // not of an earlier worker
+			u.records[i].delivery.done()
 			<-w.room
 		}
 	}

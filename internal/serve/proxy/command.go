@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/serve/telemetry"
 )
 
 // grace is how long a server may take to exit after its standard input is closed, and again after it is asked to exit.
@@ -53,6 +56,9 @@ func (p *Proxy) Command(ctx context.Context, args []string, in io.Reader, out, e
 
 func start(args []string, errs io.Writer, limit int) (*command, error) {
 	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { // the collector's key is not the server's
+		return strings.HasPrefix(variable, telemetry.HeadersVariable+"=")
+	})
 	own(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {

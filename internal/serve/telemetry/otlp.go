@@ -1,6 +1,6 @@
 // Package telemetry sends episodes and proxied calls to an OpenTelemetry collector as traces and metrics, by OTLP over
-// HTTP with JSON. It works beside what it tells of: when the collector is slow or down, it drops what does not fit its
-// queue, counts it, and holds nobody up. It must never change what is run, nor send anything to an agent.
+// HTTP with JSON. It runs beside the episodes that it reports: when the collector is slow or down, it drops what does not
+// fit its queue, counts it, and holds nobody up. It must never change what is run, nor send anything to an agent.
 package telemetry
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -140,11 +141,13 @@ func Open(address, headers, version string, now func() time.Time) (*Exporter, er
 	}
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, diag.Usagef("--otlp %s is not the address of a collector", address).
+		return nil, diag.Usagef("--otlp is not the address of a collector").
 			WithHint("--otlp http://127.0.0.1:4318")
 	}
 	e := &Exporter{base: strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/v1/traces"), headers: map[string]string{},
-		now: now, began: now(), client: http.Client{Timeout: sendTime},
+		now: now, began: now(), client: http.Client{Timeout: sendTime,
+			// Another host must not get the headers.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		queue: make(chan func() []span, maxQueue), ending: make(chan struct{}), ended: make(chan struct{})}
 	e.service = e.service.text("service.name", "seatrial").text("service.version", version)
 	for pair := range strings.SplitSeq(headers, ",") {
@@ -177,10 +180,14 @@ func (e *Exporter) run() {
 	var waiting []span
 	sources := 0
 	flush := func() {
-		if len(waiting) > 0 {
-			e.lost(sources, e.post("/v1/traces", object{"resourceSpans": []object{{"resource": e.resource(),
-				"scopeSpans": []object{{"scope": scope, "spans": waiting, "schemaUrl": schemaURL}}}}}))
+		var failed error
+		for some := range slices.Chunk(waiting, maxSpans) {
+			if failed == nil {
+				failed = e.post("/v1/traces", object{"resourceSpans": []object{{"resource": e.resource(),
+					"scopeSpans": []object{{"scope": scope, "spans": some, "schemaUrl": schemaURL}}}}})
+			}
 		}
+		e.lost(sources, failed)
 		waiting, sources = nil, 0
 	}
 	take := func(spans func() []span) {
@@ -200,6 +207,10 @@ func (e *Exporter) run() {
 			for {
 				select {
 				case spans := <-e.queue:
+					if err := e.within.Err(); err != nil {
+						e.lost(sources+1+len(e.queue), err)
+						return
+					}
 					take(spans)
 				default:
 					flush()
@@ -247,7 +258,7 @@ func (e *Exporter) post(path string, body any) error {
 	}
 	_ = answer.Body.Close() // its words change nothing
 	if answer.StatusCode >= 300 {
-		return fmt.Errorf("%s: %s", e.base+path, answer.Status)
+		return fmt.Errorf("%s: %s", r.URL.Redacted(), answer.Status)
 	}
 	return nil
 }

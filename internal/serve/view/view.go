@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -61,16 +62,16 @@ type Server struct {
 func (s *Server) Follow(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, r := range s.Runs {
-		all.Go(func() { again(ctx, r.Update) })
+		all.Go(func() { repeat(ctx, r.Update) })
 		if r.Ask != nil {
-			all.Go(func() { again(ctx, r.Inquire) })
+			all.Go(func() { repeat(ctx, r.Inquire) })
 		}
 	}
 	all.Wait()
 }
 
-// again repeats what takes a while until ctx is done.
-func again(ctx context.Context, do func(context.Context)) {
+// repeat calls do, with pauses, until ctx is done.
+func repeat(ctx context.Context, do func(context.Context)) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		do(ctx)
@@ -83,15 +84,28 @@ func again(ctx context.Context, do func(context.Context)) {
 	}
 }
 
-// Inquire asks once how the machines are that play the run.
+// Inquire asks the coordinator once for its status.
 func (r *Run) Inquire(ctx context.Context) {
 	status := r.Ask(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if status != nil || r.status != nil {
+	if !reflect.DeepEqual(lasting(status), lasting(r.status)) {
 		r.told++
 	}
 	r.status = status
+}
+
+// lasting leaves out of a status what changes though nothing happens.
+func lasting(s *fleet.Status) *fleet.Status {
+	if s == nil {
+		return nil
+	}
+	t := *s
+	t.Seconds, t.Left, t.PerMinute, t.Workers = 0, 0, 0, slices.Clone(s.Workers)
+	for i := range t.Workers {
+		t.Workers[i].Silent, t.Workers[i].PerMinute = 0, 0
+	}
+	return &t
 }
 
 // Update brings the index of the run up to date once. Pages show an error.

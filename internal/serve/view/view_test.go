@@ -539,6 +539,15 @@ func TestMachinesAreShownWhileTheyPlay(t *testing.T) {
 	if version() <= before {
 		t.Error("pages that follow the run do not learn that its machines changed")
 	}
+	before = version()
+	same := *status
+	same.Seconds, same.Left, same.Workers = 9, 3, slices.Clone(status.Workers)
+	same.Workers[1].Silent = 10
+	status = &same
+	w.run.Inquire(t.Context())
+	if version() != before {
+		t.Error("pages are drawn again though nothing happened")
+	}
 	status = nil
 	w.run.Inquire(t.Context())
 	if strings.Contains(w.get("/runs/0/", http.StatusOK), "Machines") {
