@@ -90,10 +90,8 @@ func (w *eee) open(key string, e *played) (*eeeLog, error) {
 	}
 	l := &eeeLog{sum: sha256.New(), conditions: map[string]statistics.Clusters{}, valid: map[string]int{},
 		path: filepath.ToSlash(filepath.Join(folder, uuidOf(sum[:])+"_samples.jsonl"))}
-	l.id = fmt.Sprintf("%s/%s/%s/%d", collection, developer, name, run.Store.Meta().Started.Unix())
-	if h.Protocol != "" || h.Arm != "" {
-		l.id += "/" + hex.EncodeToString(sum[:4])
-	}
+	l.id = fmt.Sprintf("%s/%s/%s/%d/%s", collection, developer, name, run.Store.Meta().Started.Unix(),
+		hex.EncodeToString(sum[:4]))
 	l.subject = object{"agent": h.Agent, "protocol": h.Protocol, "arm": h.Arm}
 	l.model = object{"name": h.Agent, "id": developer + "/" + name, "developer": developer,
 		"additional_details": object{"deployment_type": "unknown", "model_availability": "unknown"}}

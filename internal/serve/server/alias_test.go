@@ -57,6 +57,31 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// TestBatchesNameWhatTheyPlayNext ends an episode of a batch that begins again by itself: the result names the instance
+// of the next one by its alias, as a reset does.
+func TestBatchesNameWhatTheyPlayNext(t *testing.T) {
+	key := []byte(strings.Repeat("k", 32))
+	core := newCore(t, func(c *server.Config) { c.AliasKey = key })
+	s := newSite(t, core, server.Options{})
+	in := instances(t, task.StyleFunc)[0].ID
+	_, _, header := s.do(http.MethodPost, "/v1/batches", fmt.Sprintf(`{"instances":[%q],"auto_reset":true}`, in))
+	path := header.Get("Location")
+	s.do(http.MethodPost, path+"/reset", `{}`)
+	_, data, _ := s.do(http.MethodPost, path+"/steps", `{"turns":[{"actions":[{"kind":"decline","text":"no"}]}]}`)
+	var got struct {
+		Results []struct {
+			Done     bool
+			Instance string
+		}
+	}
+	if err := json.Unmarshal(data, &got); err != nil || len(got.Results) != 1 || !got.Results[0].Done {
+		t.Fatalf("%v: %s", err, data)
+	}
+	if got.Results[0].Instance != core.Alias(in) {
+		t.Errorf("the next instance is %q, want %q", got.Results[0].Instance, core.Alias(in))
+	}
+}
+
 // TestEpisodeIDsStayOut plays episodes to their end, with grades, over MCP and as agents do over HTTP. Clients see neither
 // the id of an episode, which is a hash of what everybody may know, nor the name of its instance.
 func TestEpisodeIDsStayOut(t *testing.T) {

@@ -260,7 +260,8 @@ func TestBatchArguments(t *testing.T) {
 		{}, {Size: 2, Instances: []string{in.ID}}, {Instances: []string{in.ID}, Sampler: &training.Sampling{}},
 		{Instances: []string{"none"}}, {Instances: []string{in.ID}, Hints: "none such"},
 		{Instances: []string{in.ID}, Scale: -1}, {Sampler: &training.Sampling{}, Size: 1025},
-		{Sampler: &training.Sampling{Worlds: 1000}}, {Sampler: &training.Sampling{Curriculum: -1}},
+		{Sampler: &training.Sampling{Worlds: 65}}, {Sampler: &training.Sampling{Curriculum: -1}},
+		{Sampler: &training.Sampling{}, Weights: &grade.Reward{Cost: 1e300}},
 		{Sampler: &training.Sampling{Selection: training.Selection{Style: "none"}}},
 	} {
 		if _, err := core.Training().New(bad); err == nil {

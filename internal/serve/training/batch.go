@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -73,6 +74,9 @@ type Result struct {
 	Ended bool // with this turn
 }
 
+// maxWeight bounds the weights of rewards, so that rewards are numbers.
+const maxWeight = 1_000_000
+
 // New makes a batch. The error is a [Refusal].
 func (s *Room) New(r Request) (*Batch, error) {
 	if r.Sampler != nil && len(r.Instances) > 0 {
@@ -97,6 +101,12 @@ func (s *Room) New(r Request) (*Batch, error) {
 	if r.Weights == nil {
 		usual := grade.UsualWeights()
 		r.Weights = &usual
+	}
+	w := r.Weights
+	for _, weight := range []float64{w.Answer, w.Partial, w.Calls, w.FalseAlarms, w.Cost} {
+		if math.Abs(weight) > maxWeight {
+			return nil, refuse(RefusedBad, "A weight is from %d to %d.", -maxWeight, maxWeight)
+		}
 	}
 	b := &Batch{room: s, request: r, turn: make(chan struct{}, 1), seats: make([]seat, size), last: s.config.Now()}
 	if r.Sampler != nil {
@@ -282,6 +292,7 @@ func (b *Batch) again(turns []*task.Turn, results []Result) (err error) {
 		if results[i].View, err = b.begin(&b.seats[i]); err != nil {
 			return err
 		}
+		results[i].Instance = b.instance(i)
 	}
 	return nil
 }

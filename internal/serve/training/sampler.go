@@ -30,7 +30,7 @@ type Sampling struct {
 	// from the easiest eighth, and the part grows evenly.
 	Curriculum int `json:"curriculum"`
 	// Worlds, if it is not 0, is the number of fresh worlds from which each draw takes one, besides the published one:
-	// neighbours 1 to Worlds. Instances that do not fit there are drawn again.
+	// neighbours 1 to Worlds. An instance that does not fit there is played on the published one.
 	Worlds int `json:"worlds"`
 }
 
@@ -42,13 +42,16 @@ type sampler struct {
 	drawn    int
 }
 
-// maxRedraws bounds the draws for one instance that fits on its fresh world.
-const maxRedraws = 200
+// maxWorlds bounds the fresh worlds of a sampler: each stays open, with its databases.
+const maxWorlds = 64
 
 // newSampler makes a sampler. The error is a [Refusal].
 func (s *Room) newSampler(sampling Sampling) (*sampler, error) {
 	if sampling.Curriculum < 0 || sampling.Worlds < 0 {
 		return nil, refuse(RefusedBad, "The numbers of a sampler are not negative.")
+	}
+	if sampling.Worlds > maxWorlds {
+		return nil, refuse(RefusedBad, "A sampler has at most %d fresh worlds.", maxWorlds)
 	}
 	if sampling.Worlds > 0 {
 		if _, err := s.stageOn(sampling.Worlds); err != nil {
@@ -92,24 +95,22 @@ func (p *sampler) draw(ctx context.Context) (*suite.Instance, int, error) {
 		size = max(1, size/8, int(float64(size)*float64(p.drawn+1)/float64(n)))
 	}
 	p.drawn++
-	for range maxRedraws {
-		in, world := p.pool[stream.IntN(size)], stream.IntN(p.sampling.Worlds+1)
-		if world == 0 {
-			return in, 0, nil
-		}
-		ground, err := p.room.stageOn(world)
-		if err != nil {
-			return nil, 0, err
-		}
-		reason, _, err := ground.fresh.Fits(ctx, in, p.room.task(in))
-		if err != nil {
-			return nil, 0, err
-		}
-		if reason == "" {
-			return in, world, nil
-		}
+	in, world := p.pool[stream.IntN(size)], stream.IntN(p.sampling.Worlds+1)
+	if world == 0 {
+		return in, 0, nil
 	}
-	return nil, 0, refuse(RefusedConflict, "Of %d draws no instance can be played on a fresh world.", maxRedraws)
+	ground, err := p.room.stageOn(world)
+	if err != nil {
+		return nil, 0, err
+	}
+	reason, _, err := ground.fresh.Fits(ctx, in, p.room.task(in))
+	if err != nil {
+		return nil, 0, err
+	}
+	if reason != "" {
+		world = 0
+	}
+	return in, world, nil
 }
 
 // ground is where training episodes are played: the published worlds, or fresh ones.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
@@ -11,6 +12,10 @@ from typing import Any
 
 from . import wire
 from .wire import Grade, Instance, Observation, Tool
+
+
+_IDLE = 60.0
+"""After so many seconds a connection is opened again: the server closes those that were idle for two minutes."""
 
 
 class Client:
@@ -30,6 +35,9 @@ class Client:
         nothing can happen twice by that."""
         for last in (False, True):
             connection = getattr(self._own, "connection", None)
+            if connection is not None and time.monotonic() - self._own.used > _IDLE:
+                self.close()
+                connection = None
             fresh = connection is None
             if connection is None:
                 connection = self._own.connection = self._kind(self._host, self._port, timeout=self.timeout)
@@ -37,10 +45,12 @@ class Client:
                 headers = request.headers(token or self.token)
                 connection.request(request.method, self._prefix + request.path, request.body, headers)
                 response = connection.getresponse()
-                return wire.read(response.status, response.read())
+                body = response.read()
+                self._own.used = time.monotonic()
+                return wire.read(response.status, body)
             except (OSError, http.client.HTTPException):
                 self.close()
-                if last or fresh or not (request.key or request.method == "GET"):
+                if last or fresh or not (request.key or request.method in ("GET", "DELETE")):
                     raise
         raise AssertionError("unreachable")
 

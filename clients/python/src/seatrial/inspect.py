@@ -14,7 +14,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import get_model
+from inspect_ai.model import ChatMessageUser, get_model
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParams
@@ -56,6 +56,7 @@ def play(url: str, token: str | None, agent: str | None, turns: int, options: di
             episode = await client.episode(str(state.sample_id), name, protocol="inspect", **options)
             played = store_as(Played)
             played.episode, played.path = episode.id, episode.path
+            state.messages = [ChatMessageUser(content=wire.request_of(episode.view))]  # with its hint, if it has one
             for _ in range(turns):
                 state.tools = [_tool(episode, spec) for spec in wire.functions(await episode.tools())]
                 state = await generate(state, tool_calls="single")
@@ -76,6 +77,8 @@ def graded(url: str, token: str | None) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         played = store_as(Played)
         async with AsyncClient(url, token) as client:
+            if (await client.send(wire.get(played.path)))["state"] == "open":  # a limit of Inspect ended the sample
+                await client.send(wire.Request("DELETE", played.path))
             grade = await client.send(wire.get(played.path + "/grade"))
         return Score(value=bool(grade["success"]), explanation=grade["outcome"], metadata={"seatrial": grade})
 
@@ -93,7 +96,8 @@ def suite(
     if url is None:
         if suite is None:
             raise ValueError("-T suite=FOLDER or -T url=ADDRESS")
-        url = _serve(suite, out)
+        server = _serve(suite, out)
+        url, token = server.url, server.token
     samples = []
     with Client(url, token) as client:
         for instance in client.instances(limit=limit, view="true", **selection):
@@ -108,10 +112,11 @@ def suite(
 _served: dict[tuple[str, str | None], Server] = {}
 
 
-def _serve(folder: str, out: str | None) -> str:
+def _serve(folder: str, out: str | None) -> Server:
     import atexit
+    import secrets
 
     if (folder, out) not in _served:
-        server = _served[(folder, out)] = Server(folder, out)
+        server = _served[(folder, out)] = Server(folder, out, token=secrets.token_hex(32))
         atexit.register(server.close)
-    return _served[(folder, out)].url
+    return _served[(folder, out)]

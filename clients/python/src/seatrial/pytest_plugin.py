@@ -11,6 +11,7 @@ first, so a failure shows both episodes side by side, as `seatrial show` prints 
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -49,7 +50,7 @@ def _server(config: pytest.Config, suite: str, out: str | None) -> Server:
     servers = config.stash[_servers]
     key = f"{suite}\n{out}"
     if key not in servers:
-        servers[key] = config.stash[_stack].enter_context(Server(suite, out))
+        servers[key] = config.stash[_stack].enter_context(Server(suite, out, token=secrets.token_hex(32)))
     return servers[key]
 
 

@@ -27,19 +27,28 @@ class Server:
     """A server of a suite on a free port of this machine. As a context it ends when it is left.
 
     Episodes are stored in the file `out`; without one, in a temporary file that goes with the server. `flags` are more
-    flags of `seatrial serve`.
+    flags of `seatrial serve`. Whoever has `token` (SEATRIAL_TOKEN if it is not given) sees grades and rewards; without one,
+    everybody on this machine does.
     """
 
-    def __init__(self, suite: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *flags: str) -> None:
+    def __init__(
+        self, suite: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *flags: str, token: str | None = None
+    ) -> None:
+        self.token = token or os.environ.get("SEATRIAL_TOKEN")
         self._folder = tempfile.TemporaryDirectory(prefix="seatrial-")
         self.out = pathlib.Path(out) if out is not None else pathlib.Path(self._folder.name) / "run"
         self._errors: IO[bytes] = open(pathlib.Path(self._folder.name) / "errors", "w+b")
         command = [program(), "serve", os.fspath(suite), "--http", "127.0.0.1:0", "--out", os.fspath(self.out), "--json"]
         self._process = subprocess.Popen(
-            [*command, "--show-grades", "--rewards", *flags], stdout=subprocess.PIPE, stderr=self._errors, env=environment()
+            [*command, "--show-grades", "--rewards", *flags], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=self._errors, env=environment() | ({"SEATRIAL_TOKEN": self.token} if self.token else {}),
         )
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        try:
+            line = self._process.stdout.readline()
+        except BaseException:
+            self.close()
+            raise
         if not line:
             self._process.wait()
             self._errors.seek(0)
@@ -47,7 +56,7 @@ class Server:
             self.close()
             raise RuntimeError(f"seatrial serve failed: {said}")
         self.url: str = json.loads(line)["url"]
-        self.client = Client(self.url, os.environ.get("SEATRIAL_TOKEN"))
+        self.client = Client(self.url, self.token)
 
     def show(self, episode: str, width: int = 100) -> str:
         """An episode beside the same agent's clean one of the task, as `seatrial show` prints it."""
@@ -61,7 +70,11 @@ class Server:
         """Ends the server; open episodes are stored as interrupted."""
         if self._process.poll() is None:
             self._process.terminate()
-            self._process.wait(60)
+            try:
+                self._process.wait(60)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._errors.close()

@@ -158,6 +158,9 @@ def act_of(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def request_of(view: Mapping[str, Any]) -> str:
     """The request of a view as one text, with what there is to know beside it."""
     parts = [m["content"] for m in view["messages"]] + [view.get("evidence", ""), view.get("hint", "")]
+    for start in view.get("starts", []):
+        keys = "; ".join(f"{key['name']} ({key['type']}): {key['description']}" for key in start["keys"])
+        parts.append(f"The table \"${start['label']}$\" is ready. Its keys: {keys}")
     return "\n\n".join(part for part in parts if part)
 
 
