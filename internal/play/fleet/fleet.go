@@ -29,8 +29,8 @@ const (
 	replyWait  = 5 * time.Second  // for an answer of the coordinator, before the request is repeated
 )
 
-// maxDeliver bounds how often an order is given out: an episode that kills its workers must not kill all of them. An order
-// that travelled with others may be given out as often again, alone.
+// maxDeliver bounds how often an order is given out: an episode that kills its workers must not kill all of them. An
+// order that travelled with others may be given out as often again, alone.
 const maxDeliver = 6
 
 // Orders and records travel together, because a message that is forced to a disk costs more than a scripted episode.

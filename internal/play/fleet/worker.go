@@ -593,8 +593,8 @@ func keepOrders(ctx context.Context, m jetstream.Msg) {
 	}
 }
 
-// giveBack returns an order that the worker cannot carry out, or has not touched. It reports whether the coordinator has
-// it; otherwise the time of the order runs out.
+// giveBack returns an order that the worker cannot carry out, or has not touched. It reports whether the coordinator
+// has it; otherwise the time of the order runs out.
 func (w *Worker) giveBack(ctx context.Context, id string, why error, untouched bool) bool {
 	_, err := request(ctx, w.Conn, w.names.ask(), &ask{
 		Kind: askReturn, Worker: w.Number, ID: id, Reason: why.Error(), Untouched: untouched,

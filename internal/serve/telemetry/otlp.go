@@ -1,6 +1,6 @@
 // Package telemetry sends episodes and proxied calls to an OpenTelemetry collector as traces and metrics, by OTLP over
-// HTTP with JSON. It runs beside the episodes that it reports: when the collector is slow or down, it drops what does not
-// fit its queue, counts it, and holds nobody up. It must never change what is run, nor send anything to an agent.
+// HTTP with JSON. It runs beside the episodes that it reports: when the collector is slow or down, it drops what does
+// not fit its queue, counts it, and holds nobody up. It must never change what is run, nor send anything to an agent.
 package telemetry
 
 import (
