@@ -174,13 +174,18 @@ func (p *Plan) learn(r *Request, arms [][]*report.Row) (tokens, cost float64, er
 	if known {
 		p.WithinA, p.WithinB = *a.Within, *b.Within
 	} else {
-		p.WithinA, p.WithinB = (1-r.Consistency)*a.Rate*(1-a.Rate), (1-r.Consistency)*b.Rate*(1-b.Rate)
+		p.WithinA, p.WithinB = (1-r.Consistency)*spreadOf(&a), (1-r.Consistency)*spreadOf(&b)
 		p.Notes = append(p.Notes, fmt.Sprintf("The pilot has one trial of each task, so what varies from trial to trial is "+
 			"assumed: %s of the variance between tasks (--consistency). A pilot with --trials 2 measures it.",
 			table.Percent(r.Consistency)))
 	}
+	if a.Rate*(1-a.Rate) == 0 || b.Rate*(1-b.Rate) == 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("All outcomes of an arm of the pilot are the same, so what varies is taken "+
+			"from the largest share of other outcomes that %d tasks can miss in one of twenty pilots: %s.", a.Tasks,
+			table.Percent(unseen(a.Tasks))))
+	}
 	if len(arms) == 1 {
-		between := *a.Between
+		between := max(*a.Between, spreadOf(&a)-a.Rate*(1-a.Rate))
 		if !known {
 			between = max(0, between-p.WithinA)
 		}
@@ -195,10 +200,25 @@ func (p *Plan) learn(r *Request, arms [][]*report.Row) (tokens, cost float64, er
 	if spread == nil {
 		return 0, 0, diag.Usagef("the pilot's arms share fewer than two tasks")
 	}
+	if *spread == 0 { // the arms may differ on tasks that the pilot lacks
+		*spread = unseen(len(differences))
+	}
 	p.Between = max(0, *spread-p.WithinA*a.Shrink-p.WithinB*b.Shrink)
 	p.Effect = effectOf(clusters, *spread, len(differences))
 	p.Run.Tasks = len(differences)
 	return tokens, cost, nil
+}
+
+// unseen is the largest share of something that a sample of n can lack in one of twenty cases: the rule of three.
+func unseen(n int) float64 { return min(0.5, 3/float64(n)) }
+
+// spreadOf is the variance of an outcome. If all were the same, it is that of the share that the sample can lack.
+func spreadOf(c *statistics.Components) float64 {
+	rate := c.Rate
+	if rate == 0 || rate == 1 {
+		rate = unseen(c.Tasks)
+	}
+	return rate * (1 - rate)
 }
 
 // pairsOf returns the differences of the instances that both arms share, or of the tasks if they share none.

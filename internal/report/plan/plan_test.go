@@ -110,6 +110,40 @@ func TestAssumptionsAreChecked(t *testing.T) {
 	}
 }
 
+// TestPilotsWithoutVarianceAreNotTrusted plans from pilots in which all outcomes are the same, of one arm and of two: what
+// varies is then what so many tasks can miss, and less the more tasks there are.
+func TestPilotsWithoutVarianceAreNotTrusted(t *testing.T) {
+	r := task.Draw(5, "same")
+	for _, chance := range []float64{0, 1} {
+		for _, trials := range []int{1, 2} {
+			for _, arms := range []int{1, 2} {
+				var plans []*Plan
+				for _, n := range []int{7, 245} { // sums of 1/245 are not 1
+					chances := make([]float64, n)
+					for i := range chances {
+						chances[i] = chance
+					}
+					pilot := [][]*report.Row{arm(r, trials, chances), arm(r, trials, chances)}
+					p, err := Make(request, pilot[:arms]...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := task.Marshal(p); err != nil {
+						t.Errorf("%d tasks, %d trials, %d arms: %v", n, trials, arms, err)
+					}
+					if !(p.Run.Detectable > 0) || p.Run.Flips < 0 || !(p.Run.Noise >= 0) || p.Options[0].Tasks <= 2 {
+						t.Errorf("%d tasks, %d trials, %d arms: %+v, %+v", n, trials, arms, p.Run, p.Options[0])
+					}
+					plans = append(plans, p)
+				}
+				if plans[1].Run.Detectable >= plans[0].Run.Detectable {
+					t.Errorf("245 tasks detect %v, 7 tasks %v", plans[1].Run.Detectable, plans[0].Run.Detectable)
+				}
+			}
+		}
+	}
+}
+
 // TestArmsComparisonsAndClustersCost checks what each of them does to the number of tasks and episodes.
 func TestArmsComparisonsAndClustersCost(t *testing.T) {
 	tasks := func(change func(*Request)) *Plan {

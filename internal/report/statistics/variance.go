@@ -39,8 +39,9 @@ func ComponentsOf(tasks []Trials) Components {
 	}
 	c.Shrink /= float64(c.Tasks)
 	for _, r := range rates {
-		c.Rate += r / float64(c.Tasks)
+		c.Rate += r
 	}
+	c.Rate /= float64(c.Tasks) // exact if all are 0 or all are 1
 	c.Within = Share(squares, freedom)
 	if c.Between = Variance(rates); c.Between != nil && c.Within != nil {
 		v := max(0, *c.Between-*c.Within*c.Shrink)
