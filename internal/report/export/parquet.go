@@ -54,32 +54,32 @@ type (
 		Digest       string    `parquet:"transcript_digest"`
 	}
 	eventRow struct {
-		Episode      string  `parquet:"episode,dict"`
-		Seq          int32   `parquet:"seq"`
-		Turn         int32   `parquet:"turn"`
-		Kind         string  `parquet:"kind,dict"`
-		AtMS         float64 `parquet:"at_ms,optional"`
-		Tool         string  `parquet:"tool,dict,optional"`
-		Label        string  `parquet:"label,dict,optional"`
-		Attempt      int32   `parquet:"attempt,optional"`
-		Arguments    string  `parquet:"arguments_json,optional"`
-		Content      string  `parquet:"content_json,optional"`
-		Note         string  `parquet:"note,optional"`
-		ErrorCode    string  `parquet:"error_code,dict,optional"`
-		Error        string  `parquet:"error,optional"`
-		Rows         int32   `parquet:"rows,optional"`
-		Answer       string  `parquet:"answer_json,optional"`
-		Text         string  `parquet:"text,optional"`
-		Thought      string  `parquet:"thought,optional"`
-		Reply        string  `parquet:"reply,optional"`
-		Model        string  `parquet:"model,dict,optional"`
-		InputTokens  int64   `parquet:"input_tokens,optional"`
-		OutputTokens int64   `parquet:"output_tokens,optional"`
-		CostUSD      float64 `parquet:"cost_usd,optional"`
-		Condition    string  `parquet:"condition,dict,optional"`
-		Applied      bool    `parquet:"applied"`
-		Detail       string  `parquet:"detail_json,optional"`
-		End          string  `parquet:"end,dict,optional"`
+		Episode      string   `parquet:"episode,dict"`
+		Seq          int32    `parquet:"seq"`
+		Turn         int32    `parquet:"turn"`
+		Kind         string   `parquet:"kind,dict"`
+		AtMS         *float64 `parquet:"at_ms,optional"`
+		Tool         string   `parquet:"tool,dict,optional"`
+		Label        string   `parquet:"label,dict,optional"`
+		Attempt      int32    `parquet:"attempt,optional"`
+		Arguments    string   `parquet:"arguments_json,optional"`
+		Content      string   `parquet:"content_json,optional"`
+		Note         string   `parquet:"note,optional"`
+		ErrorCode    string   `parquet:"error_code,dict,optional"`
+		Error        string   `parquet:"error,optional"`
+		Rows         *int32   `parquet:"rows,optional"` // nil if no call returned
+		Answer       string   `parquet:"answer_json,optional"`
+		Text         string   `parquet:"text,optional"`
+		Thought      string   `parquet:"thought,optional"`
+		Reply        string   `parquet:"reply,optional"`
+		Model        string   `parquet:"model,dict,optional"`
+		InputTokens  *int64   `parquet:"input_tokens,optional"`
+		OutputTokens *int64   `parquet:"output_tokens,optional"`
+		CostUSD      *float64 `parquet:"cost_usd,optional"`
+		Condition    string   `parquet:"condition,dict,optional"`
+		Applied      bool     `parquet:"applied"`
+		Detail       string   `parquet:"detail_json,optional"`
+		End          string   `parquet:"end,dict,optional"`
 	}
 	gradeRow struct {
 		Episode          string `parquet:"episode"`
@@ -271,16 +271,18 @@ func (x *exporter) eventRow(e *played, at int) eventRow {
 	id, event := e.Transcript.Header.ID, &e.Transcript.Events[at]
 	row := eventRow{Episode: id, Seq: int32(event.Seq), Turn: int32(event.Turn), Kind: event.Kind, Tool: event.Tool,
 		Label: event.Label, Attempt: int32(event.Attempt), Arguments: x.raw(id, event.Arguments),
-		Content: x.raw(id, event.Content), Note: x.text(id, event.Note), Rows: int32(event.Rows),
+		Content: x.raw(id, event.Content), Note: x.text(id, event.Note),
 		Answer: x.raw(id, event.Answer), Text: x.text(id, event.Text), Condition: event.Condition, Applied: event.Applied,
 		Detail: x.raw(id, event.Detail), End: event.End}
 	if event.Error != nil {
 		row.ErrorCode, row.Error = event.Error.Code, x.text(id, event.Error.Message)
+	} else if event.Kind == transcript.EventCall {
+		row.Rows = new(int32(event.Rows))
 	}
 	if d := event.Decision; d != nil {
 		row.Thought, row.Reply, row.Model = x.text(id, d.Thought), x.text(id, d.Reply), d.Model
-		row.InputTokens, row.OutputTokens, row.CostUSD = int64(d.Usage.InputTokens), int64(d.Usage.OutputTokens),
-			d.Usage.CostUSD
+		row.InputTokens, row.OutputTokens = new(int64(d.Usage.InputTokens)), new(int64(d.Usage.OutputTokens))
+		row.CostUSD = new(d.Usage.CostUSD)
 	}
 	if b := event.Block; b != nil {
 		row.Text, row.Note = x.text(id, b.Code), x.text(id, b.Output+b.Value+b.Traceback)
@@ -289,7 +291,7 @@ func (x *exporter) eventRow(e *played, at int) eventRow {
 		row.Text = x.text(id, event.Message)
 	}
 	if e.account != nil && at < len(e.account.At) {
-		row.AtMS = milliseconds(e.account.At[at])
+		row.AtMS = new(milliseconds(e.account.At[at]))
 	}
 	return row
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -82,6 +83,18 @@ func TestTablesHaveWhatTheRunAndItsSuiteHave(t *testing.T) {
 		}
 	}
 	made := readSheet[eventRow](t, out, "events")
+	for i := range made {
+		row := &made[i]
+		returned := row.Kind == transcript.EventCall && row.ErrorCode == ""
+		if (row.Rows != nil) != returned || row.AtMS == nil || row.Kind == transcript.EventTurn && row.CostUSD == nil {
+			t.Errorf("an event has not what is known of it: %+v", row)
+		}
+	}
+	nothing := &played{Stored: &episode.Stored{}}
+	nothing.Transcript = &transcript.Transcript{Events: []transcript.Event{{Kind: transcript.EventCall}}}
+	if row := new(exporter).eventRow(nothing, 0); row.Rows == nil || *row.Rows != 0 {
+		t.Errorf("a call that returned no rows has %v", row.Rows)
+	}
 	if len(episodes) != len(want) || len(made) != events {
 		t.Errorf("%d episodes and %d events of %d and %d", len(episodes), len(made), len(want), events)
 	}
