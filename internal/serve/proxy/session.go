@@ -174,6 +174,7 @@ type delivery struct {
 	strikes            []*strike // they take effect when it is delivered
 	call               *call
 	failed             bool
+	batch              []*delivery // what is together in the message
 }
 
 // turn is what the proxy does with a message of the client.
@@ -654,6 +655,7 @@ func (s *session) serverBatch(d *delivery, list []json.RawMessage) {
 		}
 		if one.call != nil {
 			s.answer(one)
+			d.batch = append(d.batch, one)
 		}
 	}
 	if d.changed {
@@ -700,9 +702,8 @@ func (s *session) delivered(d *delivery) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var faults []telemetry.Fault
+	d.ended(true)
 	for _, k := range d.strikes {
-		faults = append(faults, telemetry.Fault{Rule: k.rule.Name, Kind: k.rule.Kind.Name, Landed: !k.over})
 		if !k.over {
 			k.over = true
 			s.t.Add(&record.Line{Session: s.number, Landed: k.line})
@@ -710,7 +711,20 @@ func (s *session) delivered(d *delivery) {
 	}
 	if d.call != nil {
 		s.answer(d)
-		d.call.span.Ended(d.failed, faults)
+	}
+}
+
+// ended tells the collector of the calls that a message answers. Reached says that the client got it.
+func (d *delivery) ended(reached bool) {
+	for _, one := range append(d.batch, d) {
+		if one.call == nil {
+			continue
+		}
+		var faults []telemetry.Fault
+		for _, k := range one.strikes {
+			faults = append(faults, telemetry.Fault{Rule: k.rule.Name, Kind: k.rule.Kind.Name, Landed: reached && !k.over})
+		}
+		one.call.span.Ended(one.failed || !reached, faults)
 	}
 }
 
@@ -730,6 +744,7 @@ func (s *session) answer(d *delivery) {
 func (s *session) undelivered(d *delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	d.ended(false)
 	for _, k := range d.strikes {
 		s.miss(k, "the client had left or cancelled the call")
 	}

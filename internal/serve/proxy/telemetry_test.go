@@ -59,3 +59,38 @@ func TestCallsAreSentToACollector(t *testing.T) {
 		}
 	}
 }
+
+// Each call of a batch is sent, once though its reply comes again, and as failed if the client had left.
+func TestCallsOfABatchAreSentOnce(t *testing.T) {
+	var mu sync.Mutex
+	var sent strings.Builder
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sent.Write(text)
+	}))
+	defer collector.Close()
+	spans, err := telemetry.Open(collector.URL, "", "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func(number int) *delivery {
+		return &delivery{call: &call{span: spans.Began(telemetry.Call{Session: 1, Number: number, Tool: "find"})}}
+	}
+	whole := &delivery{batch: []*delivery{made(1), made(2)}}
+	whole.ended(true)
+	whole.ended(true)
+	made(3).ended(false)
+	if dropped, err := spans.Close(); dropped > 0 || err != nil {
+		t.Fatal(dropped, err)
+	}
+	for part, times := range map[string]int{`"name":"tools/call find"`: 3, `"tool_error"`: 1} {
+		if n := strings.Count(sent.String(), part); n != times {
+			t.Errorf("%s comes %d times, not %d, in %s", part, n, times, sent.String())
+		}
+	}
+}

@@ -33,20 +33,22 @@ func (e *Exporter) Began(c Call) *OpenCall {
 		return nil
 	}
 	c.start = e.now()
-	return &OpenCall{e, c}
+	return &OpenCall{exporter: e, call: c}
 }
 
-// OpenCall is a call on its way. The methods of a nil one do nothing.
+// OpenCall is a call on its way. The methods of a nil one do nothing. It is used by one goroutine at a time.
 type OpenCall struct {
 	exporter *Exporter
 	call     Call
+	sent     bool
 }
 
-// Ended sends a call that ends now. It joins the client's trace, or else that of the proxy's session.
+// Ended sends a call that ends now, once: a reply may come again. It joins the client's trace, or else that of the proxy's session.
 func (o *OpenCall) Ended(failed bool, faults []Fault) {
-	if o == nil {
+	if o == nil || o.sent {
 		return
 	}
+	o.sent = true
 	e, c, end := o.exporter, o.call, nanos(o.exporter.now())
 	e.add(func() []span {
 		began, session := nanos(e.began), strconv.Itoa(c.Session)
