@@ -43,7 +43,8 @@ type OpenCall struct {
 	sent     bool
 }
 
-// Ended sends a call that ends now, once: a reply may come again. It joins the client's trace, or else that of the proxy's session.
+// Ended sends a call that ends now, once: a reply may come again. It joins the client's trace, or else that of the
+// proxy's session.
 func (o *OpenCall) Ended(failed bool, faults []Fault) {
 	if o == nil || o.sent {
 		return
