@@ -98,9 +98,10 @@ type expected struct {
 	class    string
 	data     json.RawMessage
 	result   chan outcome
-	given    bool      // a record arrived, and is not on disk yet
-	sent     time.Time // zero: not in the stream, nor in the outbox
-	sequence uint64    // of the newest message with the order; 0 if there is none
+	given    bool          // a record arrived, and is not on disk yet
+	stored   chan struct{} // closed when it is, or cannot be
+	sent     time.Time     // zero: not in the stream, nor in the outbox
+	sequence uint64        // of the newest message with the order; 0 if there is none
 	returned int
 	reasons  []string // why it was returned or refused
 }
@@ -233,7 +234,7 @@ func (c *Coordinator) Play(ctx context.Context, o *episode.Order) (*episode.Reco
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &expected{order: o, class: class, data: data, result: make(chan outcome, 1)}
+	e := &expected{order: o, class: class, data: data, result: make(chan outcome, 1), stored: make(chan struct{})}
 	c.mu.Lock()
 	c.expected[o.Header.ID] = e
 	c.post(e)
@@ -383,6 +384,7 @@ func (c *Coordinator) give(id string, got outcome) (found bool) {
 			delete(c.expected, id)
 		}
 		c.mu.Unlock()
+		close(e.stored)
 		stored(err)
 	}
 	e.result <- got
@@ -570,6 +572,9 @@ func (c *Coordinator) Close(finished bool) error {
 			_ = pause(ctx, 100*time.Millisecond)
 		}
 	}
+	if finished {
+		c.drainRecords(ctx)
+	}
 	c.closing()
 	c.mu.Lock()
 	c.ending = true
@@ -589,6 +594,22 @@ func (c *Coordinator) Close(finished bool) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// drainRecords looks at the records that have arrived, for two seconds at most: one may contradict what is committed.
+func (c *Coordinator) drainRecords(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	consumer, err := c.js.Consumer(ctx, c.names.doneStream(), "commit")
+	for err == nil {
+		var info *jetstream.ConsumerInfo
+		if info, err = consumer.Info(ctx); err == nil && info.NumPending == 0 && info.NumAckPending == 0 {
+			return
+		}
+		if pause(ctx, 10*time.Millisecond) != nil {
+			return
+		}
+	}
 }
 
 // Conflicting lists the episodes for which workers sent different bytes, by id.

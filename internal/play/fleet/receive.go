@@ -268,11 +268,20 @@ func (c *Coordinator) take(ctx context.Context, p *parcel, record *episode.Recor
 	if c.ending {
 		return // it stays in the stream for the next coordinator
 	}
-	if c.expected[id] != nil || c.early[id] != nil && !closed(c.early[id]) {
-		c.running.Go(func() { p.done(id, errors.New("the first record of the episode is not on disk yet"), false) })
-		return
+	first := c.early[id]
+	if e := c.expected[id]; e != nil {
+		first = e.stored
 	}
-	c.running.Go(func() { c.compare(ctx, p, record, raw) })
+	c.running.Go(func() {
+		if first != nil { // it is being written
+			select {
+			case <-first:
+			case <-ctx.Done():
+				return // it stays in the stream
+			}
+		}
+		c.compare(ctx, p, record, raw)
+	})
 }
 
 func closed(done chan struct{}) bool {
