@@ -64,7 +64,6 @@ type Coordinator struct {
 	mu         sync.Mutex
 	expected   map[string]*expected
 	outbox     map[string][]*expected   // by class: orders that wait for others to travel with
-	sequences  map[uint64][]string      // of the work stream: ids of the orders of a message
 	early      map[string]chan struct{} // records without an order; closed when committed
 	parts      map[string]*parts
 	workers    map[string]*member
@@ -101,7 +100,8 @@ type expected struct {
 	given    bool          // a record arrived, and is not on disk yet
 	stored   chan struct{} // closed when it is, or cannot be
 	sent     time.Time     // zero: not in the stream, nor in the outbox
-	sequence uint64        // of the newest message with the order; 0 if there is none
+	sequence uint64        // number of the newest message with the order; 0 before the first
+	alone    bool          // in that message
 	returned int
 	reasons  []string // why it was returned or refused
 }
@@ -121,7 +121,7 @@ func Start(ctx context.Context, config Config) (*Coordinator, error) {
 	c := &Coordinator{
 		Config: config, names: names{config.ID}, epoch: hex.EncodeToString(random), began: time.Now(),
 		model: newGate(config.Concurrency), other: newGate(config.Window),
-		expected: map[string]*expected{}, sequences: map[uint64][]string{}, early: map[string]chan struct{}{},
+		expected: map[string]*expected{}, early: map[string]chan struct{}{},
 		outbox: map[string][]*expected{}, parts: map[string]*parts{}, workers: map[string]*member{},
 		leases: map[string]*lease{},
 	}
@@ -270,16 +270,21 @@ func (c *Coordinator) empty(class string) {
 	delete(c.outbox, class)
 	size := c.bundle(class)
 	c.mu.Unlock()
-	failed := false
 	for some := range slices.Chunk(list, size) {
-		failed = failed || !c.publish(class, some)
-		if failed { // watch tries again
-			c.mu.Lock()
-			for _, e := range some {
-				e.sent = time.Time{}
-			}
-			c.mu.Unlock()
+		if c.publish(class, some) != nil {
+			break
 		}
+		list = list[len(some):]
+	}
+	c.unsend(list)
+}
+
+// unsend says that orders are in no message. Watch tries again.
+func (c *Coordinator) unsend(list []*expected) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range list {
+		e.sent = time.Time{}
 	}
 }
 
@@ -298,51 +303,35 @@ func (c *Coordinator) bundle(class string) int {
 	return min(max(c.other.size()/(2*slots), 1), maxBundle)
 }
 
-// publish puts orders into the stream, in one message. It reports whether they are there.
-func (c *Coordinator) publish(class string, list []*expected) bool {
+// publish puts those of some orders that are still open into the stream, in one message.
+func (c *Coordinator) publish(class string, list []*expected) error {
 	ctx, cancel := context.WithTimeout(context.Background(), replyWait)
 	defer cancel()
 	var orders []json.RawMessage
-	var ids []string
 	c.mu.Lock()
 	for _, e := range list {
-		if id := e.order.Header.ID; c.expected[id] == e && !e.given {
-			orders, ids = append(orders, e.data), append(ids, id)
+		if c.expected[e.order.Header.ID] == e && !e.given {
+			orders = append(orders, e.data)
 		}
 	}
 	c.mu.Unlock()
-	if len(ids) == 0 {
-		return true
+	if len(orders) == 0 {
+		return nil
 	}
 	data, err := task.Marshal(orders)
 	if err != nil {
-		return false
+		return err
 	}
 	ack, err := c.js.Publish(ctx, c.names.work(class), data)
 	if err != nil {
-		return false
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range list {
-		e.sent, e.sequence = time.Now(), ack.Sequence
+		e.sent, e.sequence, e.alone = time.Now(), ack.Sequence, len(orders) == 1
 	}
-	c.sequences[ack.Sequence] = ids
-	if len(c.sequences) > 4*len(c.expected)+1024 {
-		maps.DeleteFunc(c.sequences, func(_ uint64, ids []string) bool { return len(c.open(ids)) == 0 })
-	}
-	return true
-}
-
-// open returns the orders among some ids for which there is no record. The caller holds the lock.
-func (c *Coordinator) open(ids []string) []*expected {
-	var list []*expected
-	for _, id := range ids {
-		if e := c.expected[id]; e != nil && !e.given {
-			list = append(list, e)
-		}
-	}
-	return list
+	return nil
 }
 
 // committedEarly returns the record of an episode that arrived before its order was given out.
@@ -514,18 +503,19 @@ func (c *Coordinator) exhausted(m *nats.Msg) {
 	if !decode(m.Data, &advisory) {
 		return
 	}
+	var open []*expected
 	c.mu.Lock()
-	ids := c.sequences[advisory.Sequence]
-	left := c.open(ids)
-	c.mu.Unlock()
-	if len(left) == 1 && len(ids) == 1 {
-		c.fail(ids[0], fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
+	for _, e := range c.expected {
+		if !e.given && e.sequence == advisory.Sequence {
+			open = append(open, e)
+		}
 	}
-	for _, e := range left {
-		if len(ids) > 1 && !c.publish(e.class, []*expected{e}) { // one may have ended the workers: now each is alone
-			c.mu.Lock()
-			e.sent = time.Time{} // watch tries again
-			c.mu.Unlock()
+	c.mu.Unlock()
+	for i, e := range open {
+		if e.alone {
+			c.fail(e.order.Header.ID, fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
+		} else if c.publish(e.class, open[i:i+1]) != nil { // one may have ended the workers: now each is alone
+			c.unsend(open[i : i+1])
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -571,8 +561,6 @@ func (c *Coordinator) Close(finished bool) error {
 			}
 			_ = pause(ctx, 100*time.Millisecond)
 		}
-	}
-	if finished {
 		c.drainRecords(ctx)
 	}
 	c.closing()

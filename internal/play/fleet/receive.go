@@ -172,8 +172,8 @@ func (p *parcel) refuse(why error) {
 	p.c.notify(p.worker, notice{Parcel: p.hash, Refused: []string{why.Error()}, Repeated: p.ids})
 }
 
-// refuseOne drops a record that cannot be read or that belongs to another run. Orders for which the parcel should have
-// a record, and has none, are given out again later: a worker that does this is broken or hostile.
+// refuseOne drops a record that cannot be read or that belongs to another run. If nothing says which order it was
+// for, that order is given out again once its message is found to be gone.
 func (p *parcel) refuseOne(record *episode.Record, why error) {
 	var about []string
 	if record != nil {

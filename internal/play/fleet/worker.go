@@ -144,7 +144,7 @@ func Greet(ctx context.Context, conn *nats.Conn, versions, run string, notice fu
 func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	w.names, w.encoder = names{w.ID}, episode.NewEncoder()
 	w.mu.Lock()
-	w.playing, w.unsent, w.texts = map[string]under{}, map[string]*unsent{}, map[string]bool{}
+	w.playing, w.texts = map[string]under{}, map[string]bool{}
 	w.mu.Unlock()
 	w.finished, w.changed, w.room = make(chan struct{}), make(chan struct{}), make(chan struct{}, maxUnsent)
 	w.heard, w.consumers = time.Now(), map[string]jetstream.Consumer{}
@@ -158,6 +158,9 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("the folder of finished episodes: %w", err)
 	}
+	w.mu.Lock()
+	w.unsent = maps.Clone(left)
+	w.mu.Unlock()
 	for _, subject := range []string{w.names.tell(), w.names.to(w.Number)} {
 		sub, err := w.Conn.Subscribe(subject, w.hear)
 		if err != nil {
@@ -172,8 +175,8 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	defer end()
 	var background, slots sync.WaitGroup
 	background.Go(func() { w.live(life) })
-	for _, hash := range slices.Sorted(maps.Keys(left)) {
-		background.Go(func() { w.deliver(life, hash, left[hash]) })
+	for hash, u := range left {
+		background.Go(func() { w.deliver(life, hash, u) })
 	}
 	for class, n := range w.Slots {
 		slots.Go(func() { w.serve(taking, ctx, life, class, n, &background) })
@@ -341,8 +344,8 @@ func (w *Worker) hear(m *nats.Msg) {
 		w.stop()
 	}
 	if n.Epoch != w.epoch {
-		for _, u := range w.unsent {
-			if w.epoch != "" {
+		if w.epoch != "" {
+			for _, u := range w.unsent {
 				u.sent = time.Time{} // at once, to the new coordinator
 			}
 		}
@@ -407,7 +410,7 @@ func (w *Worker) serve(taking, ctx, life context.Context, class string, n int, b
 	}
 }
 
-// next takes one message with orders from the queue; nil if there is none now.
+// next takes one message with orders from the queue, or returns nil if the queue stays empty.
 func (w *Worker) next(ctx context.Context, class string) (jetstream.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
@@ -449,28 +452,33 @@ func (w *Worker) carryOut(taking, ctx, life context.Context, m jetstream.Msg, ba
 	background.Go(func() { keepOrders(holding, m) })
 	d := &delivery{message: m, release: release}
 	d.left.Store(int64(len(orders)))
-	returning := life
+	for len(orders) > 0 && w.mayBegin(taking) {
+		w.one(ctx, life, &orders[0], d, background)
+		orders = orders[1:]
+	}
+	returning, cancel := context.WithTimeout(life, returnWait)
+	defer cancel()
 	for i := range orders {
-		begun := w.unpaused(taking) == nil
-		if begun {
-			select {
-			case w.room <- struct{}{}:
-			case <-taking.Done():
-				begun = false
-			}
-		}
-		if begun {
-			w.one(ctx, life, &orders[i], d, background)
-			continue
-		}
-		if returning == life {
-			var cancel context.CancelFunc
-			returning, cancel = context.WithTimeout(life, time.Second) // a coordinator that is away gives them out itself
-			defer cancel()
-		}
-		if w.giveBack(returning, orders[i].Header.ID, errors.New("the worker was stopped"), true) {
-			d.done()
-		}
+		w.giveBack(returning, orders[i].Header.ID, d, errStopped, true)
+	}
+}
+
+// returnWait is how long a worker tries to return orders. A coordinator that is away gives them out again by itself.
+const returnWait = time.Second
+
+// errStopped is why a stopped worker returns orders.
+var errStopped = errors.New("the worker was stopped")
+
+// mayBegin waits until another episode may begin, and takes the room for its record; false if taking ends before.
+func (w *Worker) mayBegin(taking context.Context) bool {
+	if w.unpaused(taking) != nil {
+		return false
+	}
+	select {
+	case w.room <- struct{}{}:
+		return true
+	case <-taking.Done():
+		return false
 	}
 }
 
@@ -496,7 +504,7 @@ func (w *Worker) one(ctx, life context.Context, wire *orderJSON, d *delivery, ba
 	w.check(record)
 	stopped := err == nil && record.Transcript.End().End == transcript.EndInterrupted
 	if stopped {
-		err = errors.New("the worker was stopped")
+		err = errStopped
 	}
 	p := packed{id: id, delivery: d}
 	if err == nil {
@@ -508,11 +516,9 @@ func (w *Worker) one(ctx, life context.Context, wire *orderJSON, d *delivery, ba
 	}
 	if err != nil {
 		<-w.room
-		bounded, cancel := context.WithTimeout(life, time.Second)
+		returning, cancel := context.WithTimeout(life, returnWait)
 		defer cancel()
-		if w.giveBack(bounded, id, err, stopped || ctx.Err() != nil) {
-			d.done()
-		}
+		w.giveBack(returning, id, d, err, stopped || ctx.Err() != nil)
 		return
 	}
 	w.mu.Lock()
@@ -593,20 +599,19 @@ func keepOrders(ctx context.Context, m jetstream.Msg) {
 	}
 }
 
-// giveBack returns an order that the worker cannot carry out, or has not touched. It reports whether the coordinator
-// has it; otherwise the time of the order runs out.
-func (w *Worker) giveBack(ctx context.Context, id string, why error, untouched bool) bool {
+// giveBack returns an order of a delivery that the worker cannot carry out, or has not touched. If the coordinator does
+// not answer, the time of the delivery runs out.
+func (w *Worker) giveBack(ctx context.Context, id string, d *delivery, why error, untouched bool) {
 	_, err := request(ctx, w.Conn, w.names.ask(), &ask{
 		Kind: askReturn, Worker: w.Number, ID: id, Reason: why.Error(), Untouched: untouched,
 	})
-	return err == nil
+	if err == nil {
+		d.done()
+	}
 }
 
-// deliver sends a parcel until it is committed, and then forgets it.
+// deliver sends a parcel, which is among those unsent, until it is committed, and then forgets it.
 func (w *Worker) deliver(ctx context.Context, hash string, u *unsent) {
-	w.mu.Lock()
-	w.unsent[hash] = u
-	w.mu.Unlock()
 	for {
 		if w.due(u) && w.send(ctx, hash, u) == nil {
 			w.mu.Lock()
