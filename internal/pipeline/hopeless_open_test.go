@@ -51,19 +51,7 @@ func TestDistractorsOnlyInTheOpenWorld(t *testing.T) {
 	o.Corpora, o.WorkDir, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, t.TempDir(), 7, 60, 1
 	o.Styles = []string{task.StyleFunc}
 	o.Conditions, o.Faults = []string{"open-world"}, []string{"distractors-only", "exec.all-unavailable"}
-	b, err := newBuilder(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.close()
-	if err := b.passes(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	built, err := b.assemble(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := built.Suite
+	b, s := assembled(t, o)
 	stage, tasks := episode.NewStage(s, worldsOf{b}, environment.Limits{}), s.Index()
 	hidden, kept, elsewhere, pairs := 0, 0, 0, 0
 	for _, in := range s.Instances {

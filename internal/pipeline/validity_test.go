@@ -55,19 +55,8 @@ func TestEveryPlanIsGradedRight(t *testing.T) {
 		if name == "demo" {
 			o.Limit = 60
 		}
-		b, err := newBuilder(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.close()
-		if err := b.passes(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		built, err := b.assemble(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, plans := built.Suite, 0
+		b, s := assembled(t, o)
+		plans := 0
 		stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
 		for _, in := range s.Instances {
 			tk, err := stage.Task(in)
@@ -85,6 +74,24 @@ func TestEveryPlanIsGradedRight(t *testing.T) {
 			t.Errorf("%s: %d plans of %d tasks: too few to say anything", name, plans, len(s.Tasks))
 		}
 	}
+}
+
+// assembled builds a suite in memory. Its builder is closed when the test ends.
+func assembled(t *testing.T, o Options) (*builder, *suite.Suite) {
+	t.Helper()
+	b, err := newBuilder(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.close() })
+	if err := b.passes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	built, err := b.assemble(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, built.Suite
 }
 
 func gradeOf(t *testing.T, stage *episode.Stage, in *suite.Instance, tk *task.Task, name string) grade.Grade {

@@ -10,16 +10,12 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/seatrial/seatrial/internal/agent/policy"
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
-	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
-	"github.com/seatrial/seatrial/internal/task"
 )
 
 func TestMain(m *testing.M) { suitetest.Main(m) }
@@ -39,8 +35,6 @@ func processor(tb testing.TB) time.Duration {
 // newRun makes a run of a policy on the demo suite.
 func newRun(tb testing.TB, s *suite.Suite, trials int) *episode.Run {
 	tb.Helper()
-	worlds := proof.NewWorlds(s, 0)
-	tb.Cleanup(worlds.Close)
 	store, err := episode.Create(tb.Context(), filepath.Join(tb.TempDir(), "run"), episode.Meta{
 		Suite: s.Manifest.Digest, Started: time.Unix(0, 0)})
 	if err != nil {
@@ -51,14 +45,9 @@ func newRun(tb testing.TB, s *suite.Suite, trials int) *episode.Run {
 			tb.Error(err)
 		}
 	})
-	return &episode.Run{
-		Stage: episode.NewStage(s, worlds, environment.Limits{}), Store: store, Suite: s.Manifest.Digest,
-		Instances: s.Instances, Trials: trials, Workers: 2, Concurrency: 1, Now: time.Now,
-		Participants: []episode.Participant{{Agent: "gold", New: func(in *suite.Instance, t *task.Task, _ int) (
-			episode.Agent, error) {
-			return policy.New("gold", policy.Input{Task: t, Primary: in.Primary})
-		}}},
-	}
+	r := suitetest.NewRun(tb, s, store, "gold")
+	r.Suite, r.Trials = s.Manifest.Digest, trials
+	return r
 }
 
 // team is a coordinator with workers in this process; each has a connection of its own. Without access to other servers

@@ -9,17 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/seatrial/seatrial/internal/agent/policy"
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
-	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/runs"
-	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -39,16 +34,8 @@ func playedRun(t *testing.T) *runs.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worlds := proof.NewWorlds(s, 2)
-	defer worlds.Close()
-	r := &episode.Run{Stage: episode.NewStage(s, worlds, environment.Limits{}), Store: store, Instances: s.Instances,
-		Trials: 2, Workers: 2, Concurrency: 1, Now: time.Now}
-	for _, name := range []string{"blind", "recover"} {
-		r.Participants = append(r.Participants, episode.Participant{Agent: name,
-			New: func(in *suite.Instance, t *task.Task, trial int) (episode.Agent, error) {
-				return policy.New(name, policy.Input{Task: t, Primary: in.Primary, Seed: uint64(trial)})
-			}})
-	}
+	r := suitetest.NewRun(t, s, store, "blind", "recover")
+	r.Trials = 2
 	if _, err := r.Execute(ctx); err != nil {
 		t.Fatal(err)
 	}

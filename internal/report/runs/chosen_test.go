@@ -9,27 +9,18 @@ import (
 
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
-	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
-// chosenOf reads the failed episodes of a run, at most so many. If graded is false, nothing can be graded.
+// chosenOf reads the failed episodes of a run, at most so many: see opened.
 func chosenOf(t *testing.T, path string, s *suite.Suite, folder string, limit int, graded bool) ([]report.Row, []string) {
 	t.Helper()
-	ctx, enough := context.Background(), errors.New("enough")
-	store, err := runs.OpenStore(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := runs.Of(store, s)
-	r.KeepRows(folder, 1)
-	if !graded {
-		r.Stage = nil
-	}
+	enough := errors.New("enough")
+	r := opened(t, path, s, folder, graded)
 	var rows []report.Row
 	var read []string
 	taken := 0
-	err = r.EachChosen(ctx, func(row *report.Row) (bool, error) {
+	err := r.EachChosen(context.Background(), func(row *report.Row) (bool, error) {
 		if taken == limit {
 			return false, enough
 		}

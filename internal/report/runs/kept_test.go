@@ -11,16 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/agent/policy"
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
-	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/task"
 )
 
 func TestMain(m *testing.M) { suitetest.Main(m) }
@@ -42,24 +38,16 @@ func play(t *testing.T, path string, s *suite.Suite, trials int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worlds := proof.NewWorlds(s, 2)
-	defer worlds.Close()
-	r := &episode.Run{Stage: episode.NewStage(s, worlds, environment.Limits{}), Store: store, Instances: s.Instances,
-		Trials: trials, Workers: 2, Concurrency: 1, Now: time.Now}
-	for _, name := range []string{"blind", "random", "recover"} {
-		r.Participants = append(r.Participants, episode.Participant{Agent: name,
-			New: func(in *suite.Instance, t *task.Task, trial int) (episode.Agent, error) {
-				return policy.New(name, policy.Input{Task: t, Primary: in.Primary, Seed: uint64(trial)})
-			}})
-	}
+	r := suitetest.NewRun(t, s, store, "blind", "random", "recover")
+	r.Trials = trials
 	_, err = r.Execute(ctx)
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// rowsOf reads the rows of a run. If graded is false, nothing can be graded.
-func rowsOf(t *testing.T, path string, s *suite.Suite, folder string, graded bool) ([]report.Row, error) {
+// opened opens a run that keeps rows in a folder. If graded is false, nothing can be graded.
+func opened(t *testing.T, path string, s *suite.Suite, folder string, graded bool) *runs.Run {
 	t.Helper()
 	store, err := runs.OpenStore(context.Background(), path)
 	if err != nil {
@@ -70,6 +58,13 @@ func rowsOf(t *testing.T, path string, s *suite.Suite, folder string, graded boo
 	if !graded {
 		r.Stage = nil
 	}
+	return r
+}
+
+// rowsOf reads the rows of a run: see opened.
+func rowsOf(t *testing.T, path string, s *suite.Suite, folder string, graded bool) ([]report.Row, error) {
+	t.Helper()
+	r := opened(t, path, s, folder, graded)
 	rows, err := r.Rows(context.Background())
 	return rows, errors.Join(err, r.Close())
 }

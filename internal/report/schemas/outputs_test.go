@@ -9,14 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/seatrial/seatrial/internal/agent/policy"
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
-	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/card"
@@ -127,16 +123,8 @@ func play(t *testing.T, s *suite.Suite) *runs.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worlds := proof.NewWorlds(s, 2)
-	defer worlds.Close()
-	r := &episode.Run{Stage: episode.NewStage(s, worlds, environment.Limits{}), Store: store, Instances: s.Instances,
-		Trials: 2, Workers: 2, Concurrency: 1, Now: time.Now}
-	for _, name := range []string{"blind", "recover", "random"} {
-		r.Participants = append(r.Participants, episode.Participant{Agent: name,
-			New: func(in *suite.Instance, t *task.Task, trial int) (episode.Agent, error) {
-				return policy.New(name, policy.Input{Task: t, Primary: in.Primary, Seed: uint64(trial)})
-			}})
-	}
+	r := suitetest.NewRun(t, s, store, "blind", "recover", "random")
+	r.Trials = 2
 	if _, err := r.Execute(ctx); err != nil {
 		t.Fatal(err)
 	}

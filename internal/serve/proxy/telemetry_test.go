@@ -13,27 +13,42 @@ import (
 	"github.com/seatrial/seatrial/internal/serve/telemetry"
 )
 
-// Calls are sent to a collector with the faults that struck them, and the messages of the client pass as without it.
-func TestCallsAreSentToACollector(t *testing.T) {
+// collector starts a collector. Sent ends the exporter to it, and returns what came.
+func collector(t *testing.T) (spans *telemetry.Exporter, sent func() string) {
+	t.Helper()
 	var mu sync.Mutex
-	var sent strings.Builder
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	var came strings.Builder
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		sent.Write(text)
+		came.Write(text)
 	}))
-	defer collector.Close()
-	const faults = "faults: {it: {kind: exec.io, tool: find, times: 1}}"
-	const params = `{"name":"find","arguments":{"q":"a"},"_meta":` +
-		`{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}`
-	spans, err := telemetry.Open(collector.URL, "", "", time.Now)
+	t.Cleanup(web.Close)
+	spans, err := telemetry.Open(web.URL, "", "", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return spans, func() string {
+		t.Helper()
+		if dropped, err := spans.Close(); dropped > 0 || err != nil {
+			t.Fatal(dropped, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return came.String()
+	}
+}
+
+// Calls are sent to a collector with the faults that struck them, and the messages of the client pass as without it.
+func TestCallsAreSentToACollector(t *testing.T) {
+	const faults = "faults: {it: {kind: exec.io, tool: find, times: 1}}"
+	const params = `{"name":"find","arguments":{"q":"a"},"_meta":` +
+		`{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}`
+	spans, sent := collector(t)
 	var forwards [2]string
 	for i, out := range []*telemetry.Exporter{nil, spans} {
 		p := New(Options{Faults: mustFaults(t, faults), Now: clock, Telemetry: out})
@@ -48,10 +63,7 @@ func TestCallsAreSentToACollector(t *testing.T) {
 	if forwards[0] != forwards[1] || !strings.Contains(forwards[1], "traceparent") {
 		t.Errorf("the server was sent %s\nand with a collector %s", forwards[0], forwards[1])
 	}
-	if dropped, err := spans.Close(); dropped > 0 || err != nil {
-		t.Fatal(dropped, err)
-	}
-	text := sent.String()
+	text := sent()
 	for part, times := range map[string]int{`"name":"tools/call find"`: 3, `"4bf92f3577b34da6a3ce929d0e0e4736"`: 3,
 		`"00f067aa0ba902b7"`: 3, `"seatrial.fault"`: 1, `"exec.io"`: 1, `"tool_error"`: 1} {
 		if n := strings.Count(text, part); n != times {
@@ -62,22 +74,7 @@ func TestCallsAreSentToACollector(t *testing.T) {
 
 // Each call of a batch is sent, once though its reply comes again, and as failed if the client had left.
 func TestCallsOfABatchAreSentOnce(t *testing.T) {
-	var mu sync.Mutex
-	var sent strings.Builder
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		sent.Write(text)
-	}))
-	defer collector.Close()
-	spans, err := telemetry.Open(collector.URL, "", "", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spans, sent := collector(t)
 	made := func(number int) *delivery {
 		return &delivery{call: &call{span: spans.Began(telemetry.Call{Session: 1, Number: number, Tool: "find"})}}
 	}
@@ -85,12 +82,10 @@ func TestCallsOfABatchAreSentOnce(t *testing.T) {
 	whole.ended(true)
 	whole.ended(true)
 	made(3).ended(false)
-	if dropped, err := spans.Close(); dropped > 0 || err != nil {
-		t.Fatal(dropped, err)
-	}
+	text := sent()
 	for part, times := range map[string]int{`"name":"tools/call find"`: 3, `"tool_error"`: 1} {
-		if n := strings.Count(sent.String(), part); n != times {
-			t.Errorf("%s comes %d times, not %d, in %s", part, n, times, sent.String())
+		if n := strings.Count(text, part); n != times {
+			t.Errorf("%s comes %d times, not %d, in %s", part, n, times, text)
 		}
 	}
 }

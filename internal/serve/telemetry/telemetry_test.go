@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/agent/policy"
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
@@ -111,22 +109,14 @@ func play(t *testing.T, ended func(*episode.Record)) map[string]*transcript.Tran
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	worlds := proof.NewWorlds(s, 2)
-	defer worlds.Close()
 	var mu sync.Mutex
 	scripts := map[string]*transcript.Transcript{}
-	r := &episode.Run{Stage: episode.NewStage(s, worlds, environment.Limits{}), Store: store, Instances: s.Instances,
-		Trials: 1, Workers: 2, Concurrency: 1, Now: time.Now, Ended: func(record *episode.Record) {
-			mu.Lock()
-			scripts[record.Transcript.Header.ID] = record.Transcript
-			mu.Unlock()
-			ended(record)
-		}}
-	for _, name := range []string{"blind", "recover"} {
-		r.Participants = append(r.Participants, episode.Participant{Agent: name,
-			New: func(in *suite.Instance, t *task.Task, trial int) (episode.Agent, error) {
-				return policy.New(name, policy.Input{Task: t, Primary: in.Primary, Seed: uint64(trial)})
-			}})
+	r := suitetest.NewRun(t, s, store, "blind", "recover")
+	r.Ended = func(record *episode.Record) {
+		mu.Lock()
+		scripts[record.Transcript.Header.ID] = record.Transcript
+		mu.Unlock()
+		ended(record)
 	}
 	if _, err := r.Execute(ctx); err != nil {
 		t.Fatal(err)

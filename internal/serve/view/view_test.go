@@ -17,11 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/agent/policy"
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
-	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/report"
@@ -109,21 +106,12 @@ func newWorld(t *testing.T) *world {
 // play plays policies, and an agent that says something, on instances.
 func (w *world) play(instances []*suite.Instance, text string, policies ...string) {
 	w.t.Helper()
-	worlds := proof.NewWorlds(w.suite, 2)
-	defer worlds.Close()
-	var list []episode.Participant
-	for _, name := range policies {
-		list = append(list, episode.Participant{Agent: name,
-			New: func(in *suite.Instance, t *task.Task, _ int) (episode.Agent, error) {
-				return policy.New(name, policy.Input{Task: t, Primary: in.Primary})
-			}})
-	}
+	r := suitetest.NewRun(w.t, w.suite, w.store, policies...)
+	r.Instances = instances
 	if text != "" {
-		list = append(list, episode.Participant{Agent: "<i>talker</i>",
+		r.Participants = append(r.Participants, episode.Participant{Agent: "<i>talker</i>",
 			New: func(*suite.Instance, *task.Task, int) (episode.Agent, error) { return talker{text}, nil }})
 	}
-	r := &episode.Run{Stage: episode.NewStage(w.suite, worlds, environment.Limits{}), Store: w.store, Instances: instances,
-		Participants: list, Trials: 1, Workers: 2, Concurrency: 1, Now: time.Now}
 	if _, err := r.Execute(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
