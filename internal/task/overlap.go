@@ -6,8 +6,8 @@ import (
 )
 
 // Overlap says how many rows of an answer are right: twice the rows that can be matched one to one with gold, by the
-// number of rows of both, so that missing and extra rows count alike. It is 1 for the right rows in any order, 0 for an
-// answer whose columns cannot be read, and the largest over the right answers of GoldAnyOf. Gold without rows has none.
+// number of rows of both, so that missing and extra rows count alike. It is 1 for the right rows in any order, and 0
+// for an answer whose columns cannot be read. Where several answers are right, the best match counts.
 func (g *Gold) Overlap(a Answer) float64 {
 	best := 0.0
 	for _, right := range g.Answers() {

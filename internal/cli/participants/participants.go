@@ -106,7 +106,7 @@ func (c *Cast) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ended returns what is told of each episode that is on disk; nil if nobody wants to hear.
+// Ended returns the function that sends each finished episode to a collector; nil without a collector.
 func (c *Cast) Ended() func(*episode.Record) { return c.traces.Of(c.Suite) }
 
 // Participants lists who takes part, in every arm.

@@ -16,8 +16,7 @@ import (
 // Telemetry sends episodes of a suite to a collector. A nil one sends nothing.
 type Telemetry struct {
 	*telemetry.Exporter
-	judge func(*transcript.Transcript) (grade.Grade, error)
-	warn  func(format string, args ...any)
+	warn func(format string, args ...any)
 }
 
 // OpenTelemetry opens the collector at an address; nil for "". Warn hears at the end of what was not sent.
@@ -30,7 +29,7 @@ func OpenTelemetry(getenv func(string) string, address, version string, now func
 	return &Telemetry{Exporter: e, warn: warn}, nil
 }
 
-// Of returns what is told of the episodes of a suite; nil if nothing is sent.
+// Of returns the function that sends an episode of a suite; nil if nothing is sent.
 func (t *Telemetry) Of(s *suite.Suite) func(*episode.Record) {
 	if t == nil {
 		return nil
@@ -39,14 +38,14 @@ func (t *Telemetry) Of(s *suite.Suite) func(*episode.Record) {
 	for _, in := range s.Instances {
 		instances[in.ID] = in
 	}
-	t.judge = func(script *transcript.Transcript) (grade.Grade, error) {
+	judge := func(script *transcript.Transcript) (grade.Grade, error) {
 		in := instances[script.Header.Instance]
 		if in == nil {
 			return grade.Grade{}, diag.Usagef("the suite has no instance %q", script.Header.Instance)
 		}
 		return runs.Grade(stage, in, script)
 	}
-	return func(record *episode.Record) { t.Episode(record, t.judge) }
+	return func(record *episode.Record) { t.Episode(record, judge) }
 }
 
 // Calls returns what sends calls of a proxy; nil if nothing is sent.

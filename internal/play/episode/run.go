@@ -54,7 +54,7 @@ type Run struct {
 	Concurrency  int              // episodes of models in parallel; at least 1
 	Now          func() time.Time // the clock; digests do not include times
 	Progress     func(Progress)   // called after each episode, one call at a time; may be nil
-	Ended        func(*Record)    // told of each episode that is on disk; must not wait, nor change it. May be nil
+	Ended        func(*Record)    // called for each episode on disk; must neither wait nor change it; may be nil
 	// Judge returns the verdict of the grader on a valid episode: whether it succeeded. It is needed if a participant has
 	// Retry. It must depend only on its arguments and be safe for concurrent use.
 	Judge func(in *suite.Instance, t *transcript.Transcript) (bool, error)

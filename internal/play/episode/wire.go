@@ -2,8 +2,6 @@ package episode
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +21,7 @@ type recordJSON struct {
 	StartedAt time.Time       `json:"started_at"`
 	Elapsed   time.Duration   `json:"elapsed"`
 	Decisions []time.Duration `json:"decisions,omitempty"`
-	Account   int             `json:"account,omitempty"` // its size in bytes; 0 if there is none
+	Account   int             `json:"account,omitempty"` // its size in bytes; 0 without an account
 	Texts     []textJSON      `json:"texts,omitempty"`   // that the account names, by digest
 }
 
@@ -96,14 +94,15 @@ func DecodeRecord(data []byte) (*Record, error) {
 	}
 	texts := map[string]string{}
 	for _, t := range wire.Texts {
-		text, err := next(t.Size)
+		part, err := next(t.Size)
 		if err != nil {
 			return nil, err
 		}
-		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:12]) != t.Digest {
+		text := string(part)
+		if textDigest(text) != t.Digest {
 			return nil, fmt.Errorf("record: a text does not match its digest %s", t.Digest)
 		}
-		texts[t.Digest] = string(text)
+		texts[t.Digest] = text
 	}
 	if digestOf(rest) != wire.Digest {
 		return nil, errors.New("record: the transcript does not match its digest")

@@ -50,7 +50,7 @@ func (p *Proxy) Watched(h http.Handler, path string, target *url.URL, version st
 	return l.Wrap(handler)
 }
 
-// metrics counts what clients of the proxy do. What the server did is not among it: the difference would be a fault.
+// metrics counts what clients of the proxy do. They leave out what the server did, which would tell of faults.
 func (p *Proxy) metrics(version string) *listen.Metrics {
 	m := listen.NewMetrics(version, p.now())
 	m.Gauge("seatrial_proxy_sessions_total", func() float64 {

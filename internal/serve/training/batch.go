@@ -373,7 +373,7 @@ func Ended(turn *task.Turn) []task.Observation {
 	return observations
 }
 
-// Idle says for how long nobody has used a batch; ok is false while somebody acts in it.
+// Idle returns the time since the last use of a batch. While a client acts in the batch, ok is false.
 func (b *Batch) Idle() (idle time.Duration, ok bool) {
 	select {
 	case b.turn <- struct{}{}:
