@@ -3,8 +3,6 @@ package statistics
 import (
 	"math"
 	"sort"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Side is the side of a value that a one-sided bound is on.
@@ -55,7 +53,7 @@ func (c Clusters) BoundOf(side Side, worst float64) *Bound {
 
 // At returns the bound beyond which the true value is with a chance of at most alpha.
 func (b *Bound) At(alpha float64) float64 {
-	t := distuv.StudentsT{Nu: b.freedom, Sigma: 1}.Quantile(1 - alpha)
+	t := studentQuantile(1-alpha, b.freedom)
 	return b.centre + float64(b.side)*(t*b.spread+max(0, t*t-1)*b.skew)
 }
 
@@ -73,7 +71,7 @@ func (b *Bound) P(value float64) float64 {
 	if t > 1 && b.skew > 0 { // solve skew·(t²-1) + spread·t = distance
 		t = (math.Sqrt(b.spread*b.spread+4*b.skew*(distance+b.skew)) - b.spread) / (2 * b.skew)
 	}
-	return 1 - distuv.StudentsT{Nu: b.freedom, Sigma: 1}.CDF(t)
+	return 1 - studentCDF(t, b.freedom)
 }
 
 // maxNeeded is the largest number of clusters that [Bound.Needed] returns.
@@ -82,7 +80,7 @@ const maxNeeded = 1_000_000
 // Needed returns with how many clusters like these the bound at alpha excludes a value with the given chance. It is 0
 // if the value is on the wrong side, or if that takes more than a million.
 func (b *Bound) Needed(value, alpha, chance float64) int {
-	z, q := distuv.UnitNormal.Quantile(chance), distuv.UnitNormal.Quantile(1-alpha)
+	z, q := normalQuantile(chance), normalQuantile(1-alpha)
 	enough := func(n int) bool {
 		scale := (b.freedom + 2) / float64(n+1) // with the added cluster on both sides
 		freedom := float64(n - 1)               // Student's quantile by its expansion (Abramowitz and Stegun 1964, 26.7.5)

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Cluster is what the episodes of one task contribute: the sum of what is averaged, and its weight. The episodes of a
@@ -148,9 +146,23 @@ func Correlation(x, y []float64) *float64 {
 	if len(x) < 2 {
 		return nil
 	}
-	v := stat.Correlation(x, y, nil)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	meanX, meanY := mean(x), mean(y)
+	var squaresX, squaresY, products float64
+	for i := range x {
+		dx, dy := x[i]-meanX, y[i]-meanY
+		squaresX, squaresY, products = squaresX+dx*dx, squaresY+dy*dy, products+dx*dy
+	}
+	if squaresX == 0 || squaresY == 0 {
 		return nil
 	}
+	v := products / math.Sqrt(squaresX*squaresY)
 	return &v
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
 }

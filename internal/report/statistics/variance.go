@@ -2,8 +2,6 @@ package statistics
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Components splits the variance of outcomes into what varies within a task from trial to trial, and what varies
@@ -72,7 +70,7 @@ type Design struct {
 
 // reach is the number of standard errors between no difference and one that is detected with the power.
 func (d *Design) reach() float64 {
-	return distuv.UnitNormal.Quantile(1-d.Alpha/2) + distuv.UnitNormal.Quantile(d.Power)
+	return normalQuantile(1-d.Alpha/2) + normalQuantile(d.Power)
 }
 
 // variance is the variance of the difference on one task, with the given number of trials an arm.
@@ -94,5 +92,5 @@ func (d *Design) Detectable(tasks, trials int) float64 {
 // Noise is by how much two runs of one agent on the same tasks, each with so many trials, differ by chance alone: with
 // a chance of Alpha by more.
 func (d *Design) Noise(tasks, trials int) float64 {
-	return distuv.UnitNormal.Quantile(1-d.Alpha/2) * math.Sqrt(2*d.WithinA/float64(trials)/float64(tasks))
+	return normalQuantile(1-d.Alpha/2) * math.Sqrt(2*d.WithinA/float64(trials)/float64(tasks))
 }
