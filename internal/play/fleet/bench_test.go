@@ -1,135 +1,219 @@
 package fleet_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"sync"
-	"syscall"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/seatrial/seatrial/internal/pipeline"
-	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
-func TestMain(m *testing.M) { suitetest.Main(m) }
+// roleVariable is set in the environment of processes that a benchmark starts: see [TestRole].
+const roleVariable = "SEATRIAL_FLEET_ROLE"
 
-var demo = suitetest.Demo(func(o *pipeline.Options) { o.Faults = []string{"exec.timeout"} })
-
-// processor is the time that this process has computed.
-func processor(tb testing.TB) time.Duration {
-	tb.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+// role is what such a process does until its input ends.
+type role struct {
+	Server bool   `json:"server"` // or a worker
+	Folder string `json:"folder"` // of the server's queue, or of the suite
+	To     string `json:"to"`     // server of a worker
+	Trials int    `json:"trials"`
 }
 
-// newRun makes a run of a policy on the demo suite.
-func newRun(tb testing.TB, s *suite.Suite, trials int) *episode.Run {
-	tb.Helper()
-	store, err := episode.Create(tb.Context(), filepath.Join(tb.TempDir(), "run"), episode.Meta{
-		Suite: s.Manifest.Digest, Started: time.Unix(0, 0)})
+// TestRole is a server or a worker in a process of its own, for benchmarks. It does nothing otherwise.
+func TestRole(t *testing.T) {
+	text, ok := os.LookupEnv(roleVariable)
+	if !ok {
+		return
+	}
+	var does role
+	if err := json.Unmarshal([]byte(text), &does); err != nil {
+		t.Fatal(err)
+	}
+	if does.Server {
+		broker, err := fleet.Listen("127.0.0.1:0", does.Folder, &fleet.Access{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer broker.Close()
+		fmt.Println(broker.Address())
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark has ended
+		return
+	}
+	s, err := suite.Load(does.Folder)
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	r := suitetest.NewRun(tb, s, store, "gold")
-	r.Suite, r.Trials = s.Manifest.Digest, trials
-	return r
-}
-
-// team is a coordinator with workers in this process; each has a connection of its own. Without access to other servers
-// it has one of its own.
-func team(tb testing.TB, r *episode.Run, workers int, access *fleet.Access) (*fleet.Coordinator, func()) {
-	tb.Helper()
-	if access == nil {
-		broker, err := fleet.Listen("127.0.0.1:0", tb.TempDir(), &fleet.Access{})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(broker.Close)
-		access = &fleet.Access{Servers: []string{broker.Address()}}
-	}
-	connect := func(name string) *nats.Conn {
-		conn, err := fleet.Connect(tb.Context(), name, access, nil, func(text string) { tb.Log(text) })
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(conn.Close)
-		return conn
-	}
+	r := newRun(t, s, does.Trials)
 	r.Index()
-	own := *r
-	coordinator, err := fleet.Start(tb.Context(), fleet.Config{
-		Run: r, Conn: connect("coordinator"), ID: "r", Versions: "ours", Folder: tb.TempDir(), Conflicts: tb.TempDir(),
-		Welcome: fleet.Welcome{Classes: []string{fleet.ClassPolicy}}, Replicas: len(access.Servers), Window: 512,
-		Concurrency: 8, Class: func(*transcript.Header) string { return fleet.ClassPolicy },
-		Notice: func(text string) { tb.Log(text) },
-	})
+	conn, err := fleet.Connect(t.Context(), "worker", &fleet.Access{Servers: []string{does.To}}, nil, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	w := &fleet.Worker{Run: r, Conn: conn, ID: "r", Name: "worker", Slots: map[string]int{fleet.ClassPolicy: 2},
+		Spool: t.TempDir(), Notice: func(text string) { t.Log(text) }, Number: fleet.NewNumber()}
+	_, _ = w.Work(ctx) // it ends with the benchmark
+}
+
+// start starts a process in a role. end stops it and returns the processor time that it has used.
+func start(tb testing.TB, does role) (said *bufio.Reader, end func() time.Duration) {
+	tb.Helper()
+	text, err := json.Marshal(does)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(tb.Context())
-	var working sync.WaitGroup
-	for i := range workers {
-		w := &fleet.Worker{Run: &own, Conn: connect(fmt.Sprint("worker ", i)), ID: "r", Name: fmt.Sprint("worker ", i),
-			Slots: map[string]int{fleet.ClassPolicy: 2}, Spool: tb.TempDir(), Notice: func(text string) { tb.Log(text) },
-			Number: fleet.NewNumber()}
-		working.Go(func() { _, _ = w.Work(ctx) }) // it ends with the benchmark
+	cmd := exec.Command(os.Args[0], "-test.run=^TestRole$")
+	cmd.Env, cmd.Stderr = append(os.Environ(), roleVariable+"="+string(text)), os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return coordinator, func() {
-		stop()
-		working.Wait()
-		if err := coordinator.Close(false); err != nil {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	said = bufio.NewReader(out)
+	return said, func() time.Duration {
+		_ = in.Close() // it reads to the end
+		_, _ = io.Copy(io.Discard, said)
+		if err := cmd.Wait(); err != nil {
 			tb.Error(err)
 		}
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 }
 
-// BenchmarkDistribution plays the same episodes in one process alone and through a coordinator with a server and four
-// workers. It reports the processor time that this adds to an episode, at the coordinator, the server and the workers
-// together.
+// execute plays a run and returns the processor time of this process.
+func execute(b *testing.B, r *episode.Run) time.Duration {
+	b.Helper()
+	began := processor(b)
+	p, err := r.Execute(b.Context())
+	used := processor(b) - began
+	if err != nil {
+		b.Fatal(err)
+	}
+	complete(b, r, &p)
+	return used
+}
+
+// received returns records, by id, as a coordinator reads them from its workers.
+func received(b *testing.B, played []*episode.Record) map[string]*episode.Record {
+	b.Helper()
+	encoder, list, known := episode.NewEncoder(), map[string]*episode.Record{}, map[string]bool{}
+	for _, r := range played {
+		data, texts, err := encoder.Encode(r, func(digest string) bool { return known[digest] })
+		for _, digest := range texts {
+			known[digest] = true
+		}
+		if err == nil {
+			list[r.Transcript.Header.ID], err = episode.DecodeRecord(data)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return list
+}
+
+// BenchmarkDistribution plays the same episodes in one process alone and through a coordinator, a server and four
+// workers, each a process of its own. It reports, in microseconds of processor an episode:
+//
+//   - alone: what one process takes to play and store them
+//   - stored: what this process takes to store the records of episodes that somebody else has played
+//   - coordinator: what this process takes as the coordinator beyond stored
+//   - embedded: the same if the server is in the coordinator's process
+//   - server, workers: what these processes take, their start included
 func BenchmarkDistribution(b *testing.B) {
 	s := demo.Load(b)
-	const trials = 4
+	const trials = 10
 	n := trials * len(s.Instances)
-	var alone, together time.Duration
+	var alone, stored, apart, embedded, servers, workers time.Duration
 	for b.Loop() {
 		one := newRun(b, s, trials)
-		began := processor(b)
-		if _, err := one.Execute(b.Context()); err != nil {
-			b.Fatal(err)
+		var played []*episode.Record
+		one.Ended = func(r *episode.Record) { played = append(played, r) }
+		alone += execute(b, one)
+		records := received(b, played)
+		again := newRun(b, s, trials)
+		again.Workers, again.Elsewhere = window, func(_ context.Context, o *episode.Order) (*episode.Record, func(error), error) {
+			return records[o.Header.ID], func(error) {}, nil
 		}
-		alone += processor(b) - began
-		many := newRun(b, s, trials)
-		coordinator, end := team(b, many, 4, nil)
-		many.Elsewhere, many.Workers = coordinator.Play, 512
-		began = processor(b)
-		if _, err := many.Execute(b.Context()); err != nil {
-			b.Fatal(err)
+		again.Index()
+		stored += execute(b, again)
+		for _, apartToo := range []bool{true, false} {
+			access := &fleet.Access{}
+			end := func() time.Duration { return 0 }
+			if apartToo {
+				var said *bufio.Reader
+				said, end = start(b, role{Server: true, Folder: b.TempDir()})
+				address, err := said.ReadString('\n')
+				if err != nil {
+					b.Fatal(err)
+				}
+				access.Servers = []string{strings.TrimSpace(address)}
+			} else {
+				broker, err := fleet.Listen("127.0.0.1:0", b.TempDir(), access)
+				if err != nil {
+					b.Fatal(err)
+				}
+				end = func() time.Duration { broker.Close(); return 0 }
+				access.Servers = []string{broker.Address()}
+			}
+			var ends []func() time.Duration
+			for range 4 {
+				_, stop := start(b, role{Folder: demo.Dir(b), To: access.Servers[0], Trials: trials})
+				ends = append(ends, stop)
+			}
+			many := newRun(b, s, trials)
+			coordinator, leave := team(b, many, 0, access)
+			many.Elsewhere, many.Workers = coordinator.Play, window
+			for len(coordinator.Known()) < len(ends) {
+				<-time.After(10 * time.Millisecond)
+			}
+			used := execute(b, many)
+			if s := coordinator.Status(); s.Repeated+s.Returned+s.Refused+s.Lost > 0 {
+				b.Errorf("%d records came twice, %d returned, %d refused, %d workers lost", s.Repeated, s.Returned, s.Refused,
+					s.Lost)
+			}
+			for _, stop := range ends {
+				if spent := stop(); apartToo {
+					workers += spent
+				}
+			}
+			leave()
+			if spent := end(); apartToo {
+				apart, servers = apart+used, servers+spent
+			} else {
+				embedded += used
+			}
 		}
-		together += processor(b) - began
-		if s := coordinator.Status(); s.Repeated+s.Returned+s.Refused+s.Lost > 0 {
-			b.Errorf("%d records came twice, %d returned, %d refused, %d workers lost", s.Repeated, s.Returned, s.Refused,
-				s.Lost)
-		}
-		end()
 	}
-	episodes := float64(b.N * n)
-	b.ReportMetric(float64(alone.Microseconds())/episodes, "alone-µs/episode")
-	b.ReportMetric(float64((together-alone).Microseconds())/episodes, "added-µs/episode")
+	report := func(used time.Duration, unit string) {
+		b.ReportMetric(float64(used.Microseconds())/float64(b.N*n), unit+"-µs/episode")
+	}
+	report(alone, "alone")
+	report(stored, "stored")
+	report(apart-stored, "coordinator")
+	report(embedded-stored, "embedded")
+	report(servers, "server")
+	report(workers, "workers")
 }
 
 // BenchmarkIdleWorkers lets 64 workers wait for orders for five seconds. It reports the processor time that they, their
