@@ -39,6 +39,41 @@ func DecodeStrict(data []byte, v any) error {
 	return nil
 }
 
+// Lines decodes JSON Lines as [DecodeStrict] does, with one decoder for all of them.
+type Lines struct {
+	dec  *json.Decoder
+	rest []byte // lines that are not decoded
+	at   int64  // offset of rest
+}
+
+// NewLines returns a decoder of lines. The last one needs no line feed.
+func NewLines(data []byte) *Lines {
+	l := &Lines{dec: json.NewDecoder(bytes.NewReader(data)), rest: data}
+	l.dec.DisallowUnknownFields()
+	l.dec.UseNumber()
+	return l
+}
+
+// More reports whether there is another line.
+func (l *Lines) More() bool { return len(l.rest) > 0 }
+
+// Next decodes the next line into v. Nothing can be decoded after an error.
+func (l *Lines) Next(v any) error {
+	line, rest, _ := bytes.Cut(l.rest, []byte("\n"))
+	if err := l.dec.Decode(v); err != nil {
+		return err
+	}
+	end := l.at + int64(len(line))
+	switch at := l.dec.InputOffset(); {
+	case at > end:
+		return errors.New("the JSON value does not end")
+	case len(bytes.TrimSpace(line[int64(len(line))-(end-at):])) > 0:
+		return errors.New("data after the JSON value")
+	}
+	l.rest, l.at = rest, end+1
+	return nil
+}
+
 // Member is a member of a JSON object as it was written.
 type Member struct {
 	Name  string

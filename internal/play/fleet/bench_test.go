@@ -142,7 +142,7 @@ func received(b *testing.B, played []*episode.Record) map[string]*episode.Record
 //   - server, workers: what these processes take, their start included
 func BenchmarkDistribution(b *testing.B) {
 	s := demo.Load(b)
-	const trials = 10
+	const trials = 20
 	n := trials * len(s.Instances)
 	var alone, stored, apart, embedded, servers, workers time.Duration
 	for b.Loop() {

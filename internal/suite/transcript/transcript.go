@@ -221,18 +221,17 @@ func Decode(data []byte) (*Transcript, error) {
 	if !bytes.HasSuffix(data, []byte("\n")) {
 		return nil, fmt.Errorf("transcript line %d: it does not end", bytes.Count(data, []byte("\n"))+1)
 	}
-	for n, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
-		if n == 0 {
-			if err := task.DecodeStrict(line, &t.Header); err != nil {
-				return nil, fmt.Errorf("transcript line 1: %w", err)
-			}
-			if t.Header.Format != Format {
-				return nil, fmt.Errorf("transcript line 1: format %q, want %q", t.Header.Format, Format)
-			}
-			continue
-		}
+	lines := task.NewLines(data)
+	if err := lines.Next(&t.Header); err != nil {
+		return nil, fmt.Errorf("transcript line 1: %w", err)
+	}
+	if t.Header.Format != Format {
+		return nil, fmt.Errorf("transcript line 1: format %q, want %q", t.Header.Format, Format)
+	}
+	t.Events = make([]Event, 0, bytes.Count(data, []byte("\n"))-1)
+	for n := 1; lines.More(); n++ {
 		var e Event
-		if err := task.DecodeStrict(line, &e); err != nil {
+		if err := lines.Next(&e); err != nil {
 			return nil, fmt.Errorf("transcript line %d: %w", n+1, err)
 		}
 		if e.Seq != n {
