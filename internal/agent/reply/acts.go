@@ -113,9 +113,12 @@ func ReasonIn(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// taggedAnswer matches a text that is entirely in the tag of an answer. Its end may be missing: a reading drops tokens
-// that end a turn.
-var taggedAnswer = regexp.MustCompile(`(?is)^<(?:final_?)?(?:answer|result|response)>(.+?)(?:</\w+>)?$`)
+// answerTags are around a text that is entirely an answer. The end may be missing, since a reading drops tokens that
+// end a turn, or have another name.
+var (
+	answerTags = tagsNamed(`(?:final_?)?(?:answer|result|response)`)
+	lastTag    = regexp.MustCompile(`</\w+>$`)
+)
 
 // mathMarks are what may surround a formula in LaTeX.
 var mathMarks = [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
@@ -172,8 +175,8 @@ func FinalAnswer(text string) json.RawMessage {
 			return FinalAnswer(inside)
 		}
 	}
-	if m := taggedAnswer.FindStringSubmatch(text); m != nil {
-		return FinalAnswer(m[1])
+	if t, tagged := answerTags.first(text, 0); tagged && t.End < len(text) {
+		return FinalAnswer(lastTag.ReplaceAllString(text[t.End:], ""))
 	}
 	if inside, ok := boxedAnswer(text); ok {
 		return FinalAnswer(inside)

@@ -8,14 +8,12 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// codeTag opens a block of code; codeClose closes one.
-var (
-	codeTag   = regexp.MustCompile(`(?i)<(execute|solution)(?:\s[^<>\n]*)?>`)
-	codeClose = regexp.MustCompile(`(?i)</(?:execute|solution)\s*>`)
-	// codeLine is an opening tag alone on a line. It starts another block when the previous one was not closed: no line
-	// of Python looks like it.
-	codeLine = regexp.MustCompile(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
-)
+// codeTags are around a block of code.
+var codeTags = tagsOf(`(?i)<(execute|solution)(?:\s[^<>\n]*)?>`, `(?i)</(?:execute|solution)\s*>`)
+
+// codeLine is an opening tag alone on a line. It starts another block when the previous one was not closed: no line of
+// Python looks like it.
+var codeLine = regexp.MustCompile(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
 
 // Code is the code in a reply, and whether the reply submits it as the solution.
 type Code struct {
@@ -46,99 +44,105 @@ func ReadCode(text string) *CodeParts {
 	p := &CodeParts{End: len(text)}
 	at := 0
 	// Chat templates open the thought themselves: the reply contains only its end.
-	if end := reasoningEnd.FindStringIndex(text); end != nil && !reasoningTag.MatchString(text[:end[0]]) {
-		opens, closes := codeTag.FindAllStringIndex(text[:end[0]], -1), codeClose.FindAllStringIndex(text[:end[0]], -1)
-		if len(opens) <= len(closes) {
-			p.Thoughts.Add(text[:end[0]])
-			at = end[1]
+	if end, after, closed := reasoningTags.end(text, 0); closed && !reasoningTags.opening.MatchString(text[:end]) {
+		closes := codeTags.closing.FindAllStringIndex(text[:end], -1)
+		if len(codeTags.all(text[:end])) <= len(closes) {
+			p.Thoughts.Add(text[:end])
+			at = after
 		}
 	}
 	for {
-		rest := text[at:]
-		thought, code := reasoningTag.FindStringIndex(rest), nextCodeTag(rest)
-		if p.Found != nil {
-			code = nil
-		}
+		thought, thinks := reasoningTags.find(text, at)
+		code, codes := nextCodeTag(text, at)
+		codes = codes && p.Found == nil
 		switch {
-		case thought == nil && code == nil:
-			p.prose(rest)
+		case !thinks && !codes:
+			p.prose(text[at:])
 			return p
-		case code == nil || thought != nil && thought[0] < code[0]:
-			p.prose(rest[:thought[0]])
-			inner := rest[thought[1]:]
-			until, next := len(inner), len(inner)
-			if end := reasoningEnd.FindStringIndex(inner); end != nil {
-				until, next = end[0], end[1]
-			}
+		case !codes || thinks && thought.Start < code.Start:
+			p.prose(text[at:thought.Start])
+			end, after, closed := reasoningTags.end(text, thought.End)
 			// A thought without a closing tag ends where a block begins.
-			if again := reasoningTag.FindStringIndex(inner[:until]); next == len(inner) && until == next || again != nil {
-				if code := codeTag.FindStringIndex(inner[:until]); code != nil && (again == nil || code[0] < again[0]) {
-					until, next = code[0], code[0]
+			again, nested := reasoningTags.find(text[:end], thought.End)
+			if !closed || nested {
+				if code, found := codeTags.find(text[:end], thought.End); found && (!nested || code.Start < again.Start) {
+					end, after = code.Start, code.Start
 				}
 			}
-			p.Thoughts.Add(inner[:until])
-			at += thought[1] + next
+			p.Thoughts.Add(text[thought.End:end])
+			at = after
 		default:
-			p.prose(rest[:code[0]])
-			p.Found = &Code{Solution: strings.EqualFold(rest[code[2]:code[3]], "solution")}
-			inner := rest[code[1]:]
-			if again := codeTagFirst.FindStringSubmatchIndex(inner); again != nil {
-				code[1] += again[1] // a block nested directly in another
-				inner = inner[again[1]:]
+			p.prose(text[at:code.Start])
+			p.Found = &Code{Solution: strings.EqualFold(code.name(), "solution")}
+			inner := code.End
+			if again, nested := codeTags.first(text, inner); nested {
+				inner = again.End // a block nested directly in another
 			}
-			until, next := len(inner), len(inner)
-			p.Open = false
-			if end := codeClose.FindStringIndex(inner); end != nil {
-				until, next = end[0], end[1]
-			} else if end := reasoningEnd.FindStringIndex(inner); end != nil {
-				until, next = end[0], end[1]
+			end, after, closed := codeTags.end(text, inner)
+			if !closed {
+				end, after, _ = reasoningTags.end(text, inner)
 			}
-			if line := codeLine.FindStringIndex(inner[:until]); line != nil {
-				until, next = line[0], line[0]
+			if line := codeLine.FindStringIndex(text[inner:end]); line != nil {
+				end, after = inner+line[0], inner+line[0]
 			}
-			p.Open = next == len(inner) && until == next
-			p.Found.Text = inner[:until]
-			at += code[1] + next
-			p.End = at
+			p.Open = end == len(text)
+			p.Found.Text = text[inner:end]
+			at, p.End = after, after
 		}
 	}
 }
-
-// codeTagFirst matches a block that begins right after another opening tag.
-var codeTagFirst = regexp.MustCompile(`(?i)^\s*<(execute|solution)>`)
 
 // nextCodeTag returns the tag of the next block. It prefers the first tag that begins or ends a line, because prose
 // mentions tags too; without one, it returns the first tag.
-func nextCodeTag(text string) []int {
-	all := codeTag.FindAllStringSubmatchIndex(text, -1)
-	for _, m := range all {
-		line := text[strings.LastIndexByte(text[:m[0]], '\n')+1 : m[0]]
-		after, _, _ := strings.Cut(text[m[1]:], "\n")
+func nextCodeTag(text string, at int) (tag, bool) {
+	text, before := text[at:], at
+	all := codeTags.all(text)
+	if len(all) == 0 {
+		return tag{}, false
+	}
+	chosen := all[0]
+	for _, t := range all {
+		line := text[strings.LastIndexByte(text[:t.Start], '\n')+1 : t.Start]
+		after, _, _ := strings.Cut(text[t.End:], "\n")
 		if strings.TrimSpace(line) == "" || strings.TrimSpace(after) == "" {
-			return m
+			chosen = t
+			break
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all[0]
+	chosen.Start, chosen.End = chosen.Start+before, chosen.End+before
+	return chosen, true
 }
 
-// otherCode matches a block of code between other tags or brackets.
-var otherCode = regexp.MustCompile(`(?is)<` + otherCodeTag + `>(.*?)</` + otherCodeTag + `>` +
-	`|\[PYTHON\](.*?)\[/PYTHON\]|\[CODE\](.*?)\[/CODE\]` +
-	`|<\|python_(?:tag|start)\|>\s*([^{\s].*?)(?:<\|(?:eom_id|eot_id|python_end)\|>|\z)`)
+// otherCodeTags are tags and brackets around code that nobody asked for.
+var otherCodeTags = []tags{
+	tagsNamed(`llm-code|execute_ipython|execute_python|execute_code|run_code|python_code|code_block|code|python|ipython|py|` +
+		`run|tool_code`),
+	tagsOf(`(?i)\[PYTHON\]`, `(?i)\[/PYTHON\]`),
+	tagsOf(`(?i)\[CODE\]`, `(?i)\[/CODE\]`),
+}
 
-const otherCodeTag = `(?:llm-code|execute_ipython|execute_python|execute_code|run_code|python_code|code_block|code|python|` +
-	`ipython|py|run|tool_code)`
+// codeToken matches code after a model's own token.
+var codeToken = regexp.MustCompile(`(?is)<\|python_(?:tag|start)\|>\s*([^{\s].*?)(?:<\|(?:eom_id|eot_id|python_end)\|>|\z)`)
 
 // OtherBlock returns the first block between unexpected tags, in a reply without the expected ones.
 func OtherBlock(text string) *Code {
-	m := otherCode.FindStringSubmatch(text)
-	if m == nil {
+	start, inner := len(text), ""
+	if m := codeToken.FindStringSubmatchIndex(text); m != nil {
+		start, inner = m[0], text[m[2]:m[3]]
+	}
+	for _, s := range otherCodeTags {
+		t, found := s.find(text, 0)
+		if !found || t.Start >= start {
+			continue
+		}
+		if end, _, closed := s.end(text, t.End); closed {
+			start, inner = t.Start, text[t.End:end]
+		}
+	}
+	if start == len(text) {
 		return nil
 	}
-	return &Code{Text: strings.Trim(strings.Join(m[1:], ""), "\n")}
+	return &Code{Text: strings.Trim(inner, "\n")}
 }
 
 // interpreters are the names under which models call a tool for code that nobody offered.

@@ -116,7 +116,7 @@ func (p *reading) envelope(text string, start, inner int) claim {
 // callsAt reads the calls at a position: in tags, after a tool name, or in JSON. It reads the remaining text up to the
 // next mark as a block.
 func (p *reading) callsAt(text string, at int) claim {
-	if functionTagFirst.MatchString(text[at:]) {
+	if functionTags.leading.MatchString(text[at:]) {
 		return p.taggedFunctions(text, at)
 	}
 	if c, ok := p.taggedCall(text, at); ok {
@@ -201,11 +201,11 @@ func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 		}
 		c.End, c.unparsed = v.Pos, v.Notes
 		c.End += len(fenceEnd.FindString(text[c.End:]))
-	case argumentKeyFirst.MatchString(rest):
+	case keyTags.leading.MatchString(rest):
 		return p.pairedArguments(call, text, at, at+m[4])
 	case strings.Contains(text[at+m[4]:at+m[5]], "="):
 		return p.spacedArguments(call, text, at, at+m[4])
-	case functionTagFirst.MatchString(rest):
+	case functionTags.leading.MatchString(rest):
 		return p.taggedFunctions(text, at+m[4]), true
 	default:
 		if !offered || known || !p.endsBefore(rest) && (p.cut || p.tools.requires(name)) {
@@ -234,13 +234,34 @@ var fenceEnd = regexp.MustCompile("^\\s*```")
 
 // Tags around an argument's name and value (GLM-4.5 and later, LongCat, Hunyuan, K2 Horizon).
 var (
-	argumentKeyFirst = regexp.MustCompile(`^` + anyArgumentKey)
-	argumentKey      = regexp.MustCompile(`(?s)^\s*` + anyArgumentKey + `(.*?)</` + tagPrefix + `arg_key` + tagSuffix +
-		`>\s*(?:<` + tagPrefix + `arg_type>[^<>]*</` + tagPrefix + `arg_type>\s*)?<` + tagPrefix + `arg_value` +
-		tagSuffix + `>`)
-	argumentValue = regexp.MustCompile(anyArgumentKey + `|</` + tagPrefix + `(?:arg_value|tool_call)` + tagSuffix + `>`)
-	argumentTail  = regexp.MustCompile(`^\s*<` + tagPrefix + `arg_`)
+	keyTags   = tagsOf(anyArgumentKey, `</`+tagPrefix+`arg_key`+tagSuffix+`>`)
+	valueTags = tagsOf(`(?:<`+tagPrefix+`arg_type>[^<>]*</`+tagPrefix+`arg_type>\s*)?`+
+		`<`+tagPrefix+`arg_value`+tagSuffix+`>`,
+		`</`+tagPrefix+`arg_value`+tagSuffix+`>`)
+	// afterValue matches what ends a value that has no closing tag.
+	afterValue   = regexp.MustCompile(anyArgumentKey + `|</` + tagPrefix + `tool_call` + tagSuffix + `>`)
+	argumentTail = regexp.MustCompile(`^\s*<` + tagPrefix + `arg_`)
 )
+
+// pairedArgument finds a name and a value at a position. It reports whether there is a name and the beginning of a
+// value; closed is false if the value has no end: the reply was cut there.
+func pairedArgument(text string, at int) (name, value string, after int, closed, found bool) {
+	key, found := keyTags.first(text, at)
+	if !found {
+		return "", "", at, false, false
+	}
+	end, afterKey, closed := keyTags.end(text, key.End)
+	start, found := valueTags.first(text, afterKey)
+	if !closed || !found {
+		return "", "", at, false, false
+	}
+	name, closed = strings.TrimSpace(text[key.End:end]), false
+	if m := afterValue.FindStringIndex(text[start.End:]); m != nil {
+		text, closed = text[:start.End+m[0]], true
+	}
+	end, after, ended := valueTags.end(text, start.End)
+	return name, text[start.End:end], after, closed || ended, true
+}
 
 // pairedArguments reads pairs of a name and a value. It rejects a call whose last value has no end: the reply was cut
 // there.
@@ -248,22 +269,17 @@ func (p *reading) pairedArguments(call Call, text string, start, at int) (claim,
 	c := claim{Span: literal.Span{Start: start, End: at}}
 	fields := argumentFieldsOf(&call)
 	for {
-		m := argumentKey.FindStringSubmatchIndex(text[at:])
-		if m == nil {
+		name, value, after, closed, found := pairedArgument(text, at)
+		if !found {
 			break
 		}
-		inner := at + m[1]
-		end := argumentValue.FindStringIndex(text[inner:])
-		if end == nil {
+		if !closed {
 			c.unparsed = append(c.unparsed, task.Unparse{Reason: ReasonTruncated, Text: text[start:]})
 			c.End = len(text)
 			return c, true
 		}
-		name := strings.TrimSpace(text[at+m[2] : at+m[3]])
-		fields.add(name, p.tagValue(call.Tool, name, unquoted(text[inner:inner+end[0]]), anyValue), text[inner:inner+end[0]])
-		if at = inner + end[0]; strings.Contains(text[at:inner+end[1]], "arg_value") {
-			at = inner + end[1]
-		}
+		fields.add(name, p.tagValue(call.Tool, name, unquoted(value), anyValue), value)
+		at = after
 	}
 	c.End = at
 	if p.cut && !p.endsBefore(text[at:]) || argumentTail.MatchString(text[at:]) {
@@ -322,44 +338,28 @@ const (
 )
 
 var (
-	functionTag      = regexp.MustCompile(functionTagForm)
-	functionTagFirst = regexp.MustCompile(`^\s*` + functionTagForm)
-	functionEnd      = regexp.MustCompile(`(?i)</` + namespace + `_*(?:function|invoke|function_call|call|tool_use|tool)>`)
-	parameterTag     = regexp.MustCompile(parameterTagForm)
-	parameterEnd     = regexp.MustCompile(`(?i)</` + namespace + `_*(?:parameter|param|argument|arg)>`)
+	functionTags = tagsOf(functionTagForm,
+		`(?i)</`+namespace+`_*(?:function|invoke|function_call|call|tool_use|tool)>`)
+	parameterTags = tagsOf(parameterTagForm, `(?i)</`+namespace+`_*(?:parameter|param|argument|arg)>`)
 )
-
-// within returns the end of the text that begins at inner: the first closing tag, an earlier opening tag, or the end of
-// the text. It also returns the position after the closing tag.
-func within(text string, inner int, opening, closing *regexp.Regexp) (end, after int) {
-	end, after = len(text), len(text)
-	if next := opening.FindStringIndex(text[inner:]); next != nil {
-		end, after = inner+next[0], inner+next[0]
-	}
-	if m := closing.FindStringIndex(text[inner:end]); m != nil {
-		end, after = inner+m[0], inner+m[1]
-	}
-	return end, after
-}
 
 // taggedFunctions reads consecutive calls that name their function in a tag, beginning at start.
 func (p *reading) taggedFunctions(text string, start int) claim {
 	c := claim{Span: literal.Span{Start: start, End: start}}
 	for {
-		m := functionTagFirst.FindStringSubmatch(text[c.End:])
-		if m == nil {
-			next := functionTag.FindStringIndex(text[c.End:])
-			if next == nil || anyMark.MatchString(text[c.End:c.End+next[0]]) {
+		t, found := functionTags.first(text, c.End)
+		if !found {
+			next, found := functionTags.find(text, c.End)
+			if !found || anyMark.MatchString(text[c.End:next.Start]) {
 				return c
 			}
-			c.thought = strings.TrimSpace(c.thought + "\n" + text[c.End:c.End+next[0]])
-			c.End += next[0]
+			c.thought = strings.TrimSpace(c.thought + "\n" + text[c.End:next.Start])
+			c.End = next.Start
 			continue
 		}
 		begin := c.End
-		inner := c.End + len(m[0])
-		end, after := within(text, inner, functionTag, functionEnd)
-		call, unparsed, cut := p.taggedFunction(p.tools.resolve(m[1]+m[2]), text[inner:end], end == after)
+		end, after := functionTags.within(text, t.End)
+		call, unparsed, cut := p.taggedFunction(p.tools.resolve(t.name()), text[t.End:end], end == after)
 		if cut && end == len(text) {
 			c.unparsed = append(c.unparsed, task.Unparse{Reason: ReasonTruncated, Text: strings.TrimSpace(text[begin:])})
 			c.End = len(text)
@@ -375,7 +375,7 @@ func (p *reading) taggedFunctions(text string, start int) claim {
 // the tag is open and its last argument may be incomplete.
 func (p *reading) taggedFunction(tool, inner string, open bool) (call Call, unparsed []task.Unparse, cut bool) {
 	call = Call{Tool: tool}
-	if parameterTag.FindStringIndex(inner) == nil {
+	if !parameterTags.opening.MatchString(inner) {
 		if open {
 			if mark := anyMark.FindStringIndex(inner); mark != nil {
 				inner, open = inner[:mark[0]], false
@@ -387,16 +387,15 @@ func (p *reading) taggedFunction(tool, inner string, open bool) (call Call, unpa
 	fields := argumentFieldsOf(&call)
 	at, closed := 0, false
 	for at < len(inner) {
-		m := parameterTag.FindStringSubmatchIndex(inner[at:])
-		if m == nil {
+		t, found := parameterTags.find(inner, at)
+		if !found {
 			break
 		}
-		fields.leave(inner[at : at+m[0]])
-		name := submatch(inner[at:], m, 1) + submatch(inner[at:], m, 2)
-		start := at + m[1]
-		end, after := within(inner, start, parameterTag, parameterEnd)
+		fields.leave(inner[at:t.Start])
+		end, after := parameterTags.within(inner, t.End)
 		closed = end != after || end < len(inner)
-		fields.add(name, p.tagValue(tool, name, inner[start:end], kindOfTag(submatch(inner[at:], m, 3))), inner[start:end])
+		value := inner[t.End:end]
+		fields.add(t.name(), p.tagValue(tool, t.name(), value, kindOfTag(t.parts[2])), value)
 		at = after
 	}
 	if rest := anyMark.FindStringIndex(inner[at:]); rest != nil && open {
@@ -531,7 +530,7 @@ func (p *reading) block(text string, at int, reason string) claim {
 		c.thought = foreignLanguage(fenceLanguage(text[whole.Start:whole.End], m)) + c.thought
 		return c
 	}
-	if functionTagFirst.MatchString(text[whole.Start:]) {
+	if functionTags.leading.MatchString(text[whole.Start:]) {
 		c = p.taggedFunctions(text, whole.Start)
 		return p.leaveRest(c, text, reason)
 	}

@@ -120,15 +120,13 @@ func readNameTag(p *reading, name, text string, start, inner int) claim {
 		fields.add(m[1], p.tagValue(name, m[1], m[2], anyValue), m[2])
 	}
 	if !strings.HasSuffix(mark, "/>") {
-		written := tagNameOf(mark)
-		end := strings.Index(text[inner:], "</"+written+">")
-		if end < 0 {
-			c.End = len(text)
+		end, after, closed := endOf(tagNameOf(mark), text, inner)
+		c.End = after
+		if !closed {
 			c.unparsed = []task.Unparse{{Reason: ReasonTruncated, Text: strings.TrimSpace(text[start:])}}
 			return c
 		}
-		body := text[inner : inner+end]
-		c.End = inner + end + len("</"+written+">")
+		body := text[inner:end]
 		if object, unparsed := readArguments(body); len(fields.object.Fields) == 0 && len(unparsed) == 0 {
 			c.calls = []Call{{Tool: name, Arguments: object}}
 			return c
@@ -155,52 +153,70 @@ func tagNameOf(mark string) string {
 	return mark[1:end]
 }
 
-var openingTag = regexp.MustCompile(`^\s*<([\w.:-]+)>`)
+// anyTag matches a tag without attributes. Its end repeats its name: see [endOf].
+var anyTag = tagsOf(`<([\w.:-]+)>`, `</[\w.:-]+>`)
 
 // addTags adds the arguments in <name>value</name> tags, and reports whether the text has nothing else.
 func (p *reading) addTags(fields *taggedFields, tool, text string) bool {
-	for strings.TrimSpace(text) != "" {
-		m := openingTag.FindStringSubmatch(text)
-		if m == nil {
+	for at := 0; strings.TrimSpace(text[at:]) != ""; {
+		t, found := anyTag.first(text, at)
+		if !found {
 			return false
 		}
-		value, rest, closed := strings.Cut(text[len(m[0]):], "</"+m[1]+">")
+		end, after, closed := endOf(t.name(), text, t.End)
 		if !closed {
 			return false
 		}
-		fields.add(m[1], p.tagValue(tool, m[1], value, anyValue), value)
-		text = rest
+		value := text[t.End:end]
+		fields.add(t.name(), p.tagValue(tool, t.name(), value, anyValue), value)
+		at = after
 	}
 	return true
 }
 
 // Tags with the name of a tool, and with its arguments, inside a tag of calls.
 var (
-	nameTags = regexp.MustCompile(`(?s)^\s*(?:<` + namespace + `(?:invoke|function|call|tool)>\s*)?` +
-		`(?:<` + namespace + `(?:server_name|tool_usage_card_id)>[^<>]*</` + namespace +
-		`(?:server_name|tool_usage_card_id)>\s*)?<` + namespace + `(?:(?:tool|function)_)?name>\s*([^<>\s]+)\s*` +
-		`</` + namespace + `(?:(?:tool|function)_)?name>\s*`)
-	argumentTags = regexp.MustCompile(`^<(` + namespace + `(?:arguments|parameters|(?:tool_)?args|input|params))>`)
+	callTags     = tagsOf(`<`+namespace+`(?:invoke|function|call|tool)>`, `</(?:antml:)?(?:invoke|function|call|tool)>`)
+	sourceTags   = tagsNamed(namespace + `(?:server_name|tool_usage_card_id)`)
+	nameTags     = tagsNamed(namespace + `(?:(?:tool|function)_)?name`)
+	argumentTags = tagsNamed(namespace + `(?:arguments|parameters|(?:tool_)?args|input|params)`)
 	literalText  = regexp.MustCompile(`(?s)^\s*<!\[CDATA\[(.*)\]\]>\s*$`)
-	callTagEnd   = regexp.MustCompile(`^\s*</(?:antml:)?(?:invoke|function|call|tool)>`)
 )
+
+// nameInTag returns the name of a call in a tag of its own, after tags of the call and of its source, and the position
+// after it.
+func nameInTag(text string, at int) (name string, after int, found bool) {
+	if t, found := callTags.first(text, at); found {
+		at = t.End
+	}
+	if t, found := sourceTags.first(text, at); found {
+		_, at, _ = sourceTags.end(text, t.End)
+	}
+	t, found := nameTags.first(text, at)
+	if !found {
+		return "", 0, false
+	}
+	end, after, closed := nameTags.end(text, t.End)
+	name = strings.TrimSpace(text[t.End:end])
+	return name, after, closed && name != "" && !strings.ContainsAny(name, "<> \t\r\n")
+}
 
 // taggedCall reads a call whose name and arguments are in tags of their own.
 func (p *reading) taggedCall(text string, at int) (claim, bool) {
-	m := nameTags.FindStringSubmatch(text[at:])
-	if m == nil {
+	name, after, found := nameInTag(text, at)
+	if !found {
 		return claim{}, false
 	}
-	call := Call{Tool: p.tools.resolve(m[1]), Arguments: []byte("{}")}
-	c := claim{Span: literal.Span{Start: at, End: at + len(m[0])}}
-	if tag := argumentTags.FindStringSubmatch(text[c.End:]); tag != nil {
-		body, _, closed := strings.Cut(text[c.End+len(tag[0]):], "</"+tag[1]+">")
+	call := Call{Tool: p.tools.resolve(name), Arguments: []byte("{}")}
+	c := claim{Span: literal.Span{Start: at, End: after}}
+	if t, found := argumentTags.first(text, after); found {
+		end, after, closed := endOf(t.name(), text, t.End)
+		c.End = after
 		if !closed {
-			c.End = len(text)
 			c.unparsed = []task.Unparse{{Reason: ReasonTruncated, Text: text[at:]}}
 			return c, true
 		}
-		c.End += len(tag[0]) + len(body) + len("</"+tag[1]+">")
+		body := text[t.End:end]
 		if m := literalText.FindStringSubmatch(body); m != nil {
 			body = m[1]
 		}
@@ -214,7 +230,7 @@ func (p *reading) taggedCall(text string, at int) (claim, bool) {
 	} else if p.cut && !p.endsBefore(text[c.End:]) {
 		return claim{}, false
 	}
-	c.End += len(callTagEnd.FindString(text[c.End:]))
+	c.End = callTags.skipEnd(text, c.End)
 	c.calls = []Call{call}
 	return c, true
 }

@@ -32,22 +32,18 @@ var reactTags = map[string]string{
 	"动作输入": "action input", "行动": "action", "动作": "action", "观察": "observation", "最终答案": "final answer",
 }
 
-// xmlTag matches a tag of the loop written as an XML tag.
-var xmlTag = regexp.MustCompile(
-	`(?i)<(/?)(thought|action[ _]?input|action|tool[ _]?input|tool|observation|final[ _]?answer|decline)>`)
+// loopTags are the tags of the loop written as XML.
+var loopTags = tagsNamed(`thought|action[ _]?input|action|tool[ _]?input|tool|observation|final[ _]?answer|decline`)
 
 // fromXML rewrites XML tags as lines, in a reply without line tags.
 func fromXML(text string) string {
-	if reactTag.MatchString(text) || !xmlTag.MatchString(text) {
+	if reactTag.MatchString(text) {
 		return text
 	}
-	return xmlTag.ReplaceAllStringFunc(text, func(tag string) string {
-		m := xmlTag.FindStringSubmatch(tag)
-		if m[1] != "" {
-			return "\n"
-		}
+	text = loopTags.closing.ReplaceAllString(text, "\n")
+	return loopTags.opening.ReplaceAllStringFunc(text, func(tag string) string {
 		return "\n" + strings.NewReplacer("tool", "action", "_", "", " ", "", "input", " input", "answer", " answer").Replace(
-			strings.ToLower(m[2])) + ": "
+			strings.ToLower(strings.Trim(tag, "<>"))) + ": "
 	})
 }
 

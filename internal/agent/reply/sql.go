@@ -215,15 +215,21 @@ func findFencedSQL(s *sqlSearch) {
 	}
 }
 
-var sqlTag = regexp.MustCompile(`(?is)<(?:sql|query|sql_query|answer)>(.*?)(?:</(?:sql|query|sql_query|answer)>|\z)`)
+var sqlTags = tagsNamed(`sql|query|sql_query|answer`)
 
 func findTaggedSQL(s *sqlSearch) {
-	for _, m := range sqlTag.FindAllStringSubmatchIndex(s.text, -1) {
-		inner := s.text[m[2]:m[3]]
+	for at := 0; ; {
+		t, found := sqlTags.find(s.text, at)
+		if !found {
+			return
+		}
+		end, after, _ := sqlTags.end(s.text, t.End)
+		inner := s.text[t.End:end]
 		if list := statements(inner); len(list) > 0 {
-			s.found = append(s.found, passage{Span: literal.Span{Start: m[0], End: m[1]}, statements: list,
+			s.found = append(s.found, passage{Span: literal.Span{Start: t.Start, End: after}, statements: list,
 				rest: without(inner, list)})
 		}
+		at = after
 	}
 }
 

@@ -8,15 +8,13 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// reasoningTag opens a block in which a model thinks, and reasoningEnd closes one. Chat templates open the block
-// themselves, and the reply contains only its end. Beside tags, models use brackets (Mistral), tokens (Command R and
-// Gemma 4) and triangles (Kimi).
-var (
-	reasoningTag = regexp.MustCompile(`(?i)<(?:\w+:)?(?:think|thinking|thought|reasoning|scratchpad)>|\[THINK\]` +
-		`|<\|START_THINKING\|>|<\|channel>thought\n?|◁think▷`)
-	reasoningEnd = regexp.MustCompile(`(?i)</(?:\w+:)?(?:think|thinking|thought|reasoning|scratchpad)>|\[/THINK\]` +
+// reasoningTags are around a block in which a model thinks. Chat templates open the block themselves, and the reply
+// contains only its end. Beside tags, models use brackets (Mistral), tokens (Command R and Gemma 4) and triangles
+// (Kimi).
+var reasoningTags = tagsOf(`(?i)<(?:\w+:)?(?:think|thinking|thought|reasoning|scratchpad)>|\[THINK\]`+
+	`|<\|START_THINKING\|>|<\|channel>thought\n?|◁think▷`,
+	`(?i)</(?:\w+:)?(?:think|thinking|thought|reasoning|scratchpad)>|\[/THINK\]`+
 		`|<\|END_THINKING\|>|<channel\|>|◁/think▷`)
-)
 
 // plainChannels matches a thought of gpt-oss before its answer, from servers that drop special tokens.
 var plainChannels = regexp.MustCompile(`(?s)^analysis.*?(assistantfinal|assistantcommentary to=)`)
@@ -26,7 +24,7 @@ func readReasoning(p *reading) {
 	if len(p.native) > 0 {
 		return
 	}
-	opens := reasoningTag.FindAllStringIndex(p.text, -1)
+	opens := reasoningTags.all(p.text)
 	at := 0
 	if m := plainChannels.FindStringSubmatchIndex(p.text); m != nil {
 		if at = m[2]; strings.HasSuffix(p.text[:m[3]], "final") {
@@ -34,14 +32,14 @@ func readReasoning(p *reading) {
 		}
 		p.claims = append(p.claims, claim{Span: literal.Span{End: at}, thought: p.text[:at]})
 	}
-	for _, closing := range reasoningEnd.FindAllStringIndex(p.text, -1) {
+	for _, closing := range reasoningTags.closing.FindAllStringIndex(p.text, -1) {
 		if isInMarkedString(p.text[at:closing[0]]) {
 			continue
 		}
 		// Without an opening tag, the block began with the reply or after the previous block.
 		start, inner := at, at
-		if opens = from(opens, at); len(opens) > 0 && opens[0][0] < closing[0] {
-			start, inner = opens[0][0], opens[0][1]
+		if opens = from(opens, at); len(opens) > 0 && opens[0].Start < closing[0] {
+			start, inner = opens[0].Start, opens[0].End
 		}
 		p.claims = append(p.claims, claim{Span: literal.Span{Start: start, End: closing[1]},
 			thought: p.text[inner:closing[0]]})
@@ -55,15 +53,15 @@ func readReasoning(p *reading) {
 		return
 	}
 	// A thought without an end: the tokens of a call end it; other calls in it are refused.
-	c := claim{Span: literal.Span{Start: opens[0][0], End: len(p.text)}}
-	inner := p.text[opens[0][1]:]
+	c := claim{Span: literal.Span{Start: opens[0].Start, End: len(p.text)}}
+	inner := p.text[opens[0].End:]
 	token := tokenMark.FindStringIndex(inner)
 	if token != nil && silentMark.MatchString(inner[token[0]:token[1]]) {
 		token = nil // the end of a call
 	}
 	if token != nil {
-		inner, c.End = inner[:token[0]], opens[0][1]+token[0]
-	} else if p.attemptsCall(inner, opens[0][1]) {
+		inner, c.End = inner[:token[0]], opens[0].End+token[0]
+	} else if p.attemptsCall(inner, opens[0].End) {
 		c.unparsed = []task.Unparse{{Reason: ReasonOpenThought, Text: strings.TrimSpace(inner)}}
 	}
 	c.thought = inner
@@ -117,10 +115,10 @@ func SplitThoughts(text string) (thoughts Thoughts, rest string) {
 	return thoughts, strings.Join(pieces, "\n")
 }
 
-// from drops the matches that begin before at.
-func from(matches [][]int, at int) [][]int {
-	for len(matches) > 0 && matches[0][0] < at {
-		matches = matches[1:]
+// from drops the tags that begin before at.
+func from(list []tag, at int) []tag {
+	for len(list) > 0 && list[0].Start < at {
+		list = list[1:]
 	}
-	return matches
+	return list
 }
