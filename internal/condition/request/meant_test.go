@@ -49,9 +49,8 @@ func readMeant(t *testing.T) []*meant {
 	return list
 }
 
-// TestMeantTexts judges texts that were written by hand for questions of Spider's train split and of BIRD: most of the
-
-// was written together with it, and measured afterwards.
+// TestMeantTexts judges texts that were written by hand for questions of Spider's train split and of BIRD. Each part was
+// written before the rules that were measured on it.
 func TestMeantTexts(t *testing.T) {
 	shared := testenv.SharedFolder()
 	if shared == "" {
@@ -65,8 +64,8 @@ func TestMeantTexts(t *testing.T) {
 		name := e.task.Query.Schema.Name
 		others[name] = append(others[name], e)
 	}
-	type tally struct{ wrong, taken, unread, filled, filledTaken, right, refused int }
-	tallies := map[string]*tally{"a": {}, "b": {}, "c": {}}
+	type tally struct{ wrong, taken, unread, plain, plainTaken, filled, filledTaken, right, refused int }
+	tallies := map[string]*tally{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}
 	for _, m := range readMeant(t) {
 		e, found := known[m.id]
 		if !found {
@@ -87,9 +86,15 @@ func TestMeantTexts(t *testing.T) {
 		n := tallies[m.part]
 		for _, text := range m.wrong {
 			kind, text, _ := strings.Cut(text, " ")
+			plain := kind == "v" || kind == "c" // another value, a clause less
+			if plain {
+				n.plain++
+			}
 			if n.wrong++; page.Complaint(text) == "" {
 				if n.unread++; judged(t, page, text) == "" {
-					n.taken++
+					if n.taken++; plain {
+						n.plainTaken++
+					}
 					t.Logf("part %s, taken (%s): %q for %q", m.part, kind, text, own)
 				}
 			}
@@ -112,6 +117,7 @@ func TestMeantTexts(t *testing.T) {
 	}
 	var all tally
 	for part, n := range tallies {
+		all.plain, all.plainTaken = all.plain+n.plain, all.plainTaken+n.plainTaken
 		all.wrong, all.taken = all.wrong+n.wrong, all.taken+n.taken
 		all.filled, all.filledTaken = all.filled+n.filled, all.filledTaken+n.filledTaken
 		all.right, all.refused = all.right+n.right, all.refused+n.refused
@@ -119,10 +125,15 @@ func TestMeantTexts(t *testing.T) {
 			"and other requests %d; of %d right ones %d are refused", part, n.wrong, n.unread, n.taken, n.filled,
 			n.filledTaken, n.right, n.refused)
 	}
-	if all.wrong < 390 || all.taken*100 > all.wrong*7 || (all.taken+all.filledTaken)*100 > (all.wrong+all.filled)*4 {
-		t.Errorf("of %d wrong texts %d are taken, of %d fillers %d", all.wrong, all.taken, all.filled, all.filledTaken)
+	if all.wrong < 950 || all.taken*100 > all.wrong*2 {
+		t.Errorf("of %d wrong texts %d are taken", all.wrong, all.taken)
 	}
-	if all.right < 110 || all.refused*100 > all.right*8 {
+	plain, plainTaken := all.plain+all.filled, all.plainTaken+all.filledTaken
+	t.Logf("of %d fillers, other requests, dropped clauses and changed values %d are taken", plain, plainTaken)
+	if plain < 900 || plainTaken*100 > plain {
+		t.Errorf("of %d fillers, other requests, dropped clauses and changed values %d are taken", plain, plainTaken)
+	}
+	if all.right < 290 || all.refused*100 > all.right*5 {
 		t.Errorf("of %d right texts %d are refused", all.right, all.refused)
 	}
 }

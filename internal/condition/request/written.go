@@ -324,7 +324,7 @@ func (t *Task) namesMore(own, text string) bool {
 		gap := text[before:w.Start]
 		first := before == 0 || strings.ContainsAny(gap, ".?!:")
 		before = w.End
-		if r, _ := utf8.DecodeRuneInString(w.Text); first || !unicode.IsUpper(r) || w.Text == "I" {
+		if r, _ := utf8.DecodeRuneInString(w.Text); first || !unicode.IsUpper(r) || len(w.Text) == 1 {
 			continue
 		}
 		if t.vocabulary().Words[w.Folded] || slices.ContainsFunc(said, func(o english.Word) bool {

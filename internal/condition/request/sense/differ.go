@@ -18,17 +18,22 @@ type pair struct {
 	outputs    []string // words of the names of the columns that the query returns
 	tables     []string // words of the names of its tables
 	used       map[string]bool
-	texts      bool // all columns of the result are texts
-	aggregates bool // all are aggregates
+	texts      bool     // all columns of the result are texts
+	aggregates bool     // all are aggregates
+	named      bool     // all are texts, or say which thing a row is
+	grouped    bool     // rows are groups, and the result has columns of both kinds
+	several    bool     // the result has several columns
+	keys       []string // words of the columns of a grouped result that are no aggregates
 	other      map[string]bool
 }
 
 // Differ reports whether a text asks for something else than its request: it turns a comparison or a choice round, and,
 // by the query, counts what the request lists or lists what it counts, names a column that the query does not read,
-// orders or cuts rows otherwise, or makes an example of a condition. Values are ignored; the query is nil where tools
-// cannot be run.
+// orders or cuts rows otherwise, leaves out what the request says of the schema, or makes an example of a condition.
+// Values are ignored; the query is nil where tools cannot be run.
 func Differ(q *sqlast.Query, own, said string, values []string) bool {
-	if turns(own, said, values, q != nil && alternatives.MatchString(q.Source), unsaid.OrderSaid(own)) {
+	ordered := unsaid.OrderSaid(partNames.ReplaceAllString(own, "name")) && (q == nil || chooses.MatchString(q.Source))
+	if turns(own, said, values, q != nil && alternatives.MatchString(q.Source), ordered) {
 		return true
 	}
 	if q == nil {
@@ -38,8 +43,14 @@ func Differ(q *sqlast.Query, own, said string, values []string) bool {
 	return slices.ContainsFunc([]func(*pair) bool{
 		counted, listed, counts, summed, numeric, strange, dated, both, partly, inclusive, firsts, arranged, compared,
 		chosen, exampled, heads,
+		misses, tallied, merged, keyless, lost, reversed, single, endsLost, others, nameless,
 	}, func(rule func(*pair) bool) bool { return rule(p) })
 }
+
+// partNames are names that have an order of their own.
+var partNames = regexp.MustCompile(`(?i)\b(?:(?:first|last|and|or)[ ,]+)+names?\b`)
+
+var chooses = regexp.MustCompile(`(?i)\border\s+by\b|\b(?:max|min)\s*\(`)
 
 var alternatives = regexp.MustCompile(`(?i)\bor\b|\bin *\(|\bunion\b`)
 
@@ -49,9 +60,26 @@ func Bounds(s string) string { return boundPhrases.Replace(strings.ToLower(s)) }
 func without(s string, values []string) string {
 	s = strings.ToLower(s)
 	for _, v := range values {
-		s = strings.ReplaceAll(s, strings.ToLower(v), " ")
+		if v = strings.ToLower(v); v != "" {
+			s = cut(s, v)
+		}
 	}
 	return s
+}
+
+// cut takes a value out of a text where no letter or digit touches it.
+func cut(s, value string) string {
+	for from := 0; ; {
+		at := strings.Index(s[from:], value)
+		if at < 0 {
+			return s
+		}
+		if at += from; english.Bounded(s, at, at+len(value)) {
+			s, from = s[:at]+" "+s[at+len(value):], at+1
+		} else {
+			from = at + 1
+		}
+	}
 }
 
 var aggregate = regexp.MustCompile(`(?i)^(?:count|sum|avg|total)\(`)
@@ -60,14 +88,25 @@ func newPair(q *sqlast.Query, own, said string) *pair {
 	p := &pair{
 		own: own, said: said, sql: strings.ToLower(q.Canonical()), used: map[string]bool{}, other: map[string]bool{},
 	}
-	p.texts, p.aggregates = true, true
+	p.texts, p.aggregates, p.named = true, true, true
+	computed := false
 	for _, c := range q.Output(q.Stmt) {
+		computes := aggregate.MatchString(c.Name)
+		computed = computed || computes
 		p.texts = p.texts && c.Type == task.TypeText
-		p.aggregates = p.aggregates && aggregate.MatchString(c.Name)
+		p.aggregates = p.aggregates && computes
+		words := english.NameWords(c.Name)
+		p.named = p.named && (c.Type == task.TypeText || slices.ContainsFunc(words, timed) ||
+			!computes && len(words) > 0 && names(words[len(words)-1]))
+		if !computes {
+			p.keys = append(p.keys, words...)
+		}
 		for name := range strings.FieldsFuncSeq(c.Name, func(r rune) bool { return strings.ContainsRune("()*,. ", r) }) {
 			p.outputs = append(p.outputs, english.NameWords(name)...)
 		}
 	}
+	p.several = len(q.Output(q.Stmt)) > 1
+	p.grouped = computed && !p.aggregates && strings.Contains(p.sql, " group by ")
 	reads := func(name string) bool {
 		return regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(strings.ToLower(name)) + `(?:\W|$)`).MatchString(p.sql)
 	}
@@ -99,7 +138,7 @@ var (
 	saysCount = regexp.MustCompile(`\bhow many\b|\bnumber of\b|\bcounts?\b|\btotals?\b|\btimes\b|\boften\b|` +
 		`\bwhat number\b`)
 	extremeCount = regexp.MustCompile(`\b(?:highest|largest|greatest|smallest|lowest|fewest) number of\b`)
-	manyWords    = regexp.MustCompile(`\bmany\b|\bmuch\b|\bnumbers?\b|\bcount\w*\b|\btotals?\b|\btally\b|` +
+	manyWords    = regexp.MustCompile(`\bmany\b|\bmuch\b|\bnumbers?\b|\bcount(?:s|ed|ing)?\b|\btotals?\b|\btally\b|` +
 		`\baltogether\b|\bamount\w*\b|\btimes\b|\boften\b|\bsum\b|\bhow large\b|\bsize\b`)
 	countNames = english.Set("count", "sum", "num", "total", "quantity", "capacity", "amount", "population")
 )
@@ -157,7 +196,8 @@ func summed(p *pair) bool {
 // outputsNoun reports whether what is counted names a column of the result.
 func (p *pair) outputsNoun(m []string) bool {
 	return slices.ContainsFunc(p.outputs, func(w string) bool {
-		return root(w) == root(m[1]) || m[2] != "" && root(w) == root(m[2])
+		return root(w) == root(m[1]) || m[2] != "" && root(w) == root(m[2]) ||
+			len(w) > 5 && len(m[1]) > 5 && w[:6] == m[1][:6]
 	})
 }
 
@@ -173,7 +213,8 @@ func numeric(p *pair) bool {
 	if p.texts {
 		return asksSize.MatchString(p.said) && !asksSize.MatchString(p.own) && !saysCount.MatchString(p.own)
 	}
-	return p.aggregates && asksWho.MatchString(strings.TrimSpace(p.said)) && !strings.Contains(p.own, "who")
+	who := func(s string) bool { return asksWho.MatchString(strings.TrimSpace(s)) }
+	return p.aggregates && who(p.said) && !who(p.own)
 }
 
 // general are words that name columns and are said of anything.
@@ -268,15 +309,17 @@ var (
 
 // firsts reports whether a text wants the first or last of what the request wants all of.
 func firsts(p *pair) bool {
-	count := func(s string) (n int) {
-		for _, m := range first.FindAllString(s, -1) {
-			if choice.MatchString(m) {
-				n++
-			}
+	return !strings.Contains(p.sql, "order by") && choices(p.said) > choices(p.own)
+}
+
+// choices counts how often a text chooses the first or the last.
+func choices(s string) (n int) {
+	for _, m := range first.FindAllString(s, -1) {
+		if choice.MatchString(m) {
+			n++
 		}
-		return n
 	}
-	return !strings.Contains(p.sql, "order by") && count(p.said) > count(p.own)
+	return n
 }
 
 var sorting = regexp.MustCompile(`\bsort\w*\b|\border(?:ed|ing)\b|\b(?:begin|start)ning with\b|\bin (?:the |` +
@@ -312,7 +355,8 @@ func chosen(p *pair) bool {
 
 var examples = regexp.MustCompile(`\bsuch as\b|\bfor (?:instance|example)\b|\bamong them\b|\bor not\b|\bincluded\b|` +
 	`\band (?:the )?others\b|\bor any\w*\b|\bor some\b|\bwhether\b|\bbe (?:it|they)\b|\bor so\b|\bif possible\b|` +
-	`\b(?:do|does) not matter\b|\bin case\b|\b(?:name|give|show|list|find)(?: me)? (?:just |only )?(?:one|any|` +
+	`\b(?:do|does) not matter\b|\b(?:may|might|could) be\b|\bpossibly\b|\bperhaps\b|` +
+	`\bin case\b|\b(?:name|give|show|list|find)(?: me)? (?:just |only )?(?:one|any|` +
 	`a single)\b`)
 
 // exampled reports whether a text makes an example of a condition.

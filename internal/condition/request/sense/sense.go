@@ -38,9 +38,9 @@ var sensible = [senses][]string{
 	downwards: {"less", "smaller", "below", "under", "shorter", "smaller", "lower", "smaller", "shorter", "lighter",
 		"younger", "fewer", "beneath", "cheaper", "within", "downward", "downwards", "maximum", "atmost", "", "", ""},
 	highest: {"most", "greatest", "longest", "largest", "highest", "biggest", "tallest", "heaviest", "oldest", "dearest",
-		"fullest", "best", "top", "maximum", "max", "most", "maximal", "widest", "fastest", "record"},
+		"fullest", "best", "top", "maximum", "max", "most", "maximal", "widest", "fastest"},
 	lowest: {"least", "smallest", "shortest", "smallest", "lowest", "smallest", "shortest", "lightest", "youngest",
-		"cheapest", "emptiest", "worst", "bottom", "minimum", "min", "fewest", "minimal", "narrowest", "slowest", ""},
+		"cheapest", "emptiest", "worst", "bottom", "minimum", "min", "fewest", "minimal", "narrowest", "slowest"},
 	later:      {"after", "later", "since", "following"},
 	earlier:    {"before", "earlier", "until", "preceding", "prior"},
 	latest:     {"latest", "newest", "recent", "recently"},
@@ -71,11 +71,7 @@ var ranges = regexp.MustCompile(`from (?:the )?\w+est\b(?: \w+)? (?:up |down )?t
 
 // sensesOf lists the senses of the words of a text outside of values.
 func sensesOf(s string, values []string) (has [senses]bool) {
-	s = strings.ToLower(s)
-	for _, v := range values {
-		s = strings.ReplaceAll(s, strings.ToLower(v), " ")
-	}
-	for _, w := range english.Words(boundPhrases.Replace(ranges.ReplaceAllString(s, " "))) {
+	for _, w := range english.Words(boundPhrases.Replace(ranges.ReplaceAllString(without(s, values), " "))) {
 		for i, words := range sensible {
 			has[i] = has[i] || slices.Contains(words, w.Folded)
 		}

@@ -30,3 +30,33 @@ func TestOppositesAreRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestCutTakesWholeWords: a value of one letter is no part of a word.
+func TestCutTakesWholeWords(t *testing.T) {
+	if got := cut("the most males with sex m, m.", "m"); got != "the most males with sex  ,  ." {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestAskedNouns reads what texts ask for.
+func TestAskedNouns(t *testing.T) {
+	for said, want := range map[string][]string{
+		"return the height of the highest mountain.":               {"height"},
+		"show each student's name and total credits by department": {"name", "credits"},
+		"which ships took part in a mission? give me their ids.":   {"ships", "ids"},
+	} {
+		var got []string
+		for _, nouns := range askedNouns(said) {
+			got = append(got, nouns...)
+		}
+		slices.Sort(got)
+		var roots []string
+		for _, w := range want {
+			roots = append(roots, root(w))
+		}
+		slices.Sort(roots)
+		if !slices.Equal(got, roots) {
+			t.Errorf("%q asks for %q, want %q", said, got, roots)
+		}
+	}
+}

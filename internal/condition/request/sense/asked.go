@@ -1,0 +1,309 @@
+package sense
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// What begins the part of a text that says what is asked for, and what ends it.
+var (
+	askStart = regexp.MustCompile(`(?:^|[.?!:;] |, )(?:and |but |please )*(?:(?:show|list|give|return|tell|find|get|` +
+		`state|display|provide|name)(?: me| us)?(?: of)? |i (?:need|want|would like)(?: to (?:know|see|have))? |` +
+		`i'd like(?: to (?:know|see|have))? |what (?:is|was|are|were) |who (?:is|was|are|were) )`)
+	askWhich = regexp.MustCompile(`(?:^|[.?!:;] |, )(?:and |in |at |of |for |on )*(?:which|what) (?:of )?`)
+	askEnds  = english.Set("of", "for", "that", "which", "who", "whom", "whose", "with", "without", "in", "from", "where",
+		"when", "by", "at", "on", "to", "than", "as", "did", "does", "do", "is", "are", "was", "were", "has", "have", "had",
+		"can", "there", "having", "among", "within", "across", "apart", "named", "called", "how",
+		"not", "no", "along", "together", "sorted", "ordered", "going", "if", "so", "but", "per")
+	askSkips = english.Set("the", "a", "an", "all", "every", "each", "any", "different", "distinct", "unique", "both", "me",
+		"us", "or", "and", "their", "its", "his", "her", "those", "these", "only", "just", "number", "numbers", "one", "ones",
+		"average", "mean", "maximum", "minimum", "total", "highest", "lowest", "first", "last", "full", "respective",
+		"complete", "up", "out", "s", "it", "them", "most", "least", "common", "whole", "various")
+)
+
+// askedNouns lists what a text asks for: the words of each part that says so, without those before a noun.
+func askedNouns(s string) (list [][]string) {
+	s = strings.TrimSpace(strings.ReplaceAll(s, "’", "'"))
+	part := func(from int, which bool) {
+		rest := s[from:]
+		if end := strings.IndexAny(rest, ".?!:;("); end >= 0 {
+			rest = rest[:end]
+		}
+		var nouns []string
+		for _, w := range english.Words(rest) {
+			if askEnds[w.Folded] {
+				break
+			}
+			if w.Folded == "s" && w.Start > 0 && rest[w.Start-1] == '\'' {
+				nouns = nouns[:max(0, len(nouns)-1)] // what has it, not what is asked
+				continue
+			}
+			if strings.HasPrefix(rest[w.End:], "' ") || askSkips[w.Folded] || strings.HasSuffix(w.Folded, "est") {
+				continue
+			}
+			nouns = append(nouns, root(w.Folded))
+			if which {
+				break // a verb may follow
+			}
+		}
+		if len(nouns) > 0 {
+			list = append(list, nouns)
+		}
+	}
+	for _, at := range askStart.FindAllStringIndex(s, -1) {
+		part(at[1], false)
+	}
+	for _, at := range askWhich.FindAllStringIndex(s, -1) {
+		if first := english.Words(s[at[1]:]); len(first) > 0 && !askEnds[first[0].Folded] {
+			part(at[1], true)
+		}
+	}
+	return list
+}
+
+// naming are words of columns by which people name a thing itself.
+var naming = english.Set("title", "id", "code", "label", "key")
+
+func names(w string) bool { return naming[w] || strings.HasSuffix(w, "name") }
+
+// timed reports whether a word of a column's name says that the column has times.
+func timed(w string) bool { return slices.Contains([]string{"date", "year", "day", "time"}, w) }
+
+var peopleRoots = func() map[string]bool {
+	set := map[string]bool{}
+	for w := range persons {
+		set[root(w)] = true
+	}
+	return set
+}()
+
+// misses reports whether a text asks for something else than the query returns: for a column that it does not
+// return, or
+// for the things themselves where it returns something about them. What the request itself asks for counts as
+// returned.
+func misses(p *pair) bool {
+	asked := askedNouns(p.said)
+	returned, named := map[string]bool{}, false
+	for _, w := range p.outputs {
+		returned[root(w)] = true
+		named = named || names(w)
+	}
+	for _, nouns := range askedNouns(p.own) {
+		for _, w := range nouns {
+			returned[w] = true
+		}
+	}
+	tables := map[string]bool{}
+	for _, w := range p.tables {
+		tables[root(w)] = true
+	}
+	thing := "" // what the request asks the names of
+	if m := namesOf.FindStringSubmatch(p.own); m != nil {
+		thing = root(m[1])
+	}
+	fits := func(w string) bool {
+		for r := range returned {
+			if r == w || len(r) > 3 && len(w) > 3 && (strings.HasPrefix(r, w[:4]) || strings.HasPrefix(w, r[:4])) {
+				return true
+			}
+		}
+		return (tables[w] || peopleRoots[w] || w == thing) && (named || len(asked) > 1)
+	}
+	for _, nouns := range asked {
+		if slices.ContainsFunc(nouns, func(w string) bool {
+			return (p.used[w] || p.other[w] || tables[w]) && !fits(w)
+		}) && !slices.ContainsFunc(nouns[:1], func(w string) bool { return len(asked) > 1 && tables[w] }) {
+			return true
+		}
+	}
+	return false
+}
+
+var numberHead = regexp.MustCompile(`(?:^|[.?!:;,] )(?:and |please )*(?:(?:show|list|give|return|` +
+	`tell|find|get|state)` +
+	`(?: me| us)? |i (?:need|want|would like)(?: to know)? |i'd like(?: to know)? |what (?:is|was|are|` +
+	`were) )(?:the |all )*` +
+	`(?:total |overall |average |\w+est )?numbers? of\b`)
+
+// tallied reports whether a text asks for a number where the query returns names, and the request does not.
+func tallied(p *pair) bool {
+	asks := func(s string) bool {
+		return howMany.MatchString(s) || asksCount.MatchString(s) || numberHead.MatchString(s)
+	}
+	return p.named && asks(p.said) && !asks(p.own)
+}
+
+var (
+	eachOf = regexp.MustCompile(`\b(?:each|every|per|every\w+)\b`)
+	parted = regexp.MustCompile(`\b(?:each|every\w*|per|by|respective\w*|any|all|individual\w*|different|distinct|` +
+		`together with|along with|apiece|their|its|they|them|it|there|various|broken|grouped)\b`)
+)
+
+// merged reports whether a text no longer says that something is computed for each of several things.
+func merged(p *pair) bool {
+	if !p.grouped || parted.MatchString(p.said) {
+		return false
+	}
+	return eachOf.MatchString(p.own) || slices.ContainsFunc(p.keys, func(w string) bool {
+		return mentions(p.own, w) && !mentions(p.said, w)
+	})
+}
+
+func mentions(s, w string) bool {
+	r := root(w)
+	return slices.ContainsFunc(english.Words(s), func(o english.Word) bool { return root(o.Folded) == r })
+}
+
+var pronouns = regexp.MustCompile(`\b(?:it|its|them|together|along|which|what|both|itself|themselves)\b`)
+
+// keyless reports whether a text only says for each of which things a number is asked, where the request asks
+// for them
+// too.
+func keyless(p *pair) bool {
+	if !p.grouped || pronouns.MatchString(p.said) {
+		return false
+	}
+	for _, w := range p.keys {
+		within := regexp.MustCompile(`\b(?:each|every|per|by)(?: \w+){0,2}? ` + regexp.QuoteMeta(root(w)) + `\w*`)
+		apart := func(s string) bool { return mentions(within.ReplaceAllString(s, " "), w) }
+		if apart(p.own) && mentions(p.own, w) && mentions(p.said, w) && !apart(p.said) && within.MatchString(p.own) {
+			return true
+		}
+	}
+	return false
+}
+
+// lost reports whether a text leaves out what the request says of the schema, and says nothing in its place.
+func lost(p *pair) bool {
+	content := func(s string) []string {
+		var list []string
+		for _, w := range english.Words(s) {
+			if len(w.Folded) > 2 && !english.FunctionWords[w.Folded] && !general[w.Folded] &&
+				!general[english.SingularWord(w.Folded)] && !filler[w.Folded] {
+				list = append(list, w.Folded)
+			}
+		}
+		return list
+	}
+	own, said := content(labelled.ReplaceAllString(p.own, " ")), content(p.said)
+	known := map[string]bool{}
+	for _, w := range p.tables {
+		known[root(w)] = true
+	}
+	alike := func(w string) func(string) bool {
+		return func(o string) bool {
+			return root(o) == root(w) || english.Akin(o, w) || len(o) > 3 && len(w) > 3 && o[:4] == w[:4]
+		}
+	}
+	missing, added := map[string]bool{}, map[string]bool{}
+	for _, w := range own {
+		if !known[root(w)] && !p.used[root(w)] || strings.HasSuffix(w, "ed") {
+			continue
+		}
+		if !slices.ContainsFunc(english.Words(p.said), func(o english.Word) bool { return alike(w)(o.Folded) }) {
+			missing[root(w)] = true
+		}
+	}
+	for _, w := range said {
+		if !slices.ContainsFunc(own, alike(w)) {
+			added[root(w)] = true
+		}
+	}
+	return len(missing) > len(added)
+}
+
+// labelled are words before a name that says what a thing is.
+var labelled = regexp.MustCompile(`\b\w+ (?:with (?:the )?name|named|called)\b`)
+
+// filler are words of requests that say nothing of what is asked for.
+var filler = english.Set("could", "look", "following", "whenever", "find", "time", "want", "need", "like", "know", "see",
+	"would", "tell", "provide", "display", "kindly", "thanks", "thank", "help", "interested", "question", "wonder", "just",
+	"me", "count", "many", "much", "recorded", "data", "table", "there", "say", "exist", "exists", "happen", "let")
+
+var (
+	rising = regexp.MustCompile(`\bascending\b|\bincreas\w+|\bfrom (?:the )?(?:low|small|short|few|` +
+		`least|first|cheap)\w*|` +
+		`\b(?:low|small|short|few|cheap)est(?: \w+){0,2} first\b|\blow\w* to high\w*|\bupwards?\b`)
+	falling = regexp.MustCompile(`\bdescending\b|\bdecreas\w+|\bfrom (?:the )?(?:high|larg|big|long|z|` +
+		`most|last|great)\w*|` +
+		`\b(?:high|larg|bigg|long|great|tall)est(?: \w+){0,2} first\b|\bmost(?: \w+){0,2} first\b|\bhigh\w* to low\w*|` +
+		`\bdownwards?\b|\breverse\w*|\bbackwards?\b`)
+	fromTo = regexp.MustCompile(`\bfrom (?:the )?\w+(?:est|st)(?: \w+){0,2} to\b|\bfrom \w+ to (?:low|high|z)\w*`)
+)
+
+// reversed reports whether a text orders rows where the query does not, or in the other direction.
+func reversed(p *pair) bool {
+	at := strings.LastIndex(p.sql, " order by ")
+	if at < 0 {
+		return !strings.Contains(p.sql, " like ") && (sorting.MatchString(p.said) || fromTo.MatchString(p.said)) &&
+			!sorting.MatchString(p.own) && !fromTo.MatchString(p.own) && !strings.Contains(p.own, "order")
+	}
+	order := p.sql[at:]
+	if strings.Contains(order, " limit ") || strings.Contains(order, ",") {
+		return false
+	}
+	if strings.Contains(order, " desc") {
+		return rising.MatchString(p.said) && !rising.MatchString(p.own) && !falling.MatchString(p.said)
+	}
+	return falling.MatchString(p.said) && !falling.MatchString(p.own) && !rising.MatchString(p.said)
+}
+
+var ordersRows = regexp.MustCompile(`\border\w*\b|\bsort\w*\b|\balphabet\w*|\bascending\b|\bdescending\b|\brank\w*|` +
+	`\bincreas\w*|\bdecreas\w*|\b(?:up|down)wards?\b|\barrang\w*|\bfirst\b|\bfrom\b|\bchronolog\w*|\bstarting\b|` +
+	`\bbeginning\b|\bgoing\b`)
+
+// single reports whether a text wants one of the rows that the query orders.
+func single(p *pair) bool {
+	if !strings.Contains(p.sql, " order by ") || strings.Contains(p.sql, " limit ") || strings.Contains(p.sql, "max(") ||
+		strings.Contains(p.sql, "min(") {
+		return false
+	}
+	extremes := []sense{highest, lowest, latest, earliest}
+	a, b := sensesOf(p.own, nil), sensesOf(p.said, nil)
+	return says(b, extremes) && !says(a, extremes) && !ordersRows.MatchString(p.said) ||
+		choices(atEnd.ReplaceAllString(p.said, " ")) > choices(p.own)
+}
+
+// atEnd says which rows come first or last.
+var atEnd = regexp.MustCompile(`\b(?:\w+est|most|least)(?: \w+){0,4} (?:first|last)\b|` +
+	`\bfrom (?:the )?(?:first|last) to\b`)
+
+// endsLost reports whether a text keeps one of the first and the last that the request asks for.
+func endsLost(p *pair) bool {
+	has := func(s, w string) bool { return english.HasPhrase(s, w) }
+	for _, pair := range [][2]string{{"first", "last"}, {"last", "first"}} {
+		if has(p.own, pair[0]) && has(p.own, pair[1]) && has(p.said, pair[0]) && !has(p.said, pair[1]) &&
+			!has(p.said, "full") {
+			return true
+		}
+	}
+	return false
+}
+
+var namesOf = regexp.MustCompile(`\b(?:ids?|names?|codes?|titles?) (?:of|for) (?:the |all |every |each |those |` +
+	`different |distinct |any |both |\w+est )*(\w+)`)
+
+// others reports whether a text asks for the names of other things than the request.
+func others(p *pair) bool {
+	a, b := namesOf.FindStringSubmatch(p.own), namesOf.FindStringSubmatch(p.said)
+	if a == nil || b == nil {
+		return false
+	}
+	x, y := root(a[1]), root(b[1])
+	known := func(r string) bool { return p.used[r] || p.other[r] }
+	return x != y && known(x) && known(y) && !general[a[1]] && !general[b[1]]
+}
+
+var (
+	namesAsked = regexp.MustCompile(`\b(?:\w*names?|titles?)\b`)
+	namesThem  = regexp.MustCompile(`\b(?:\w*names?|titles?|called|call|who|whom|whose|which|each|every\w*|named)\b`)
+)
+
+// nameless reports whether a text asks for one thing less: the names that the request asks for among others.
+func nameless(p *pair) bool {
+	return len(p.keys) > 0 && p.several && namesAsked.MatchString(p.own) && !namesThem.MatchString(p.said) &&
+		slices.ContainsFunc(p.outputs, names)
+}
