@@ -271,8 +271,8 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		return err
 	}
 	defer traces.Close()
-	core, err := a.core(ctx, o, server.Config{Suite: s, Worlds: worlds, Store: store, AliasKey: key, Ended: traces.Of(s)},
-		played)
+	core, err := a.core(ctx, o, server.Config{Suite: s, Worlds: worlds, Store: store, AliasKey: key, Ended: traces.Of(s),
+		Calls: traces.Calls()}, played)
 	if err != nil {
 		return err
 	}

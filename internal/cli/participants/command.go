@@ -29,6 +29,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
+// traceVariable names the trace of its episode to a command, as OpenTelemetry's environment carriers do.
+const traceVariable = "TRACEPARENT"
+
 // StderrSuffix is added to the name of a run for the folder of its commands' standard error.
 const StderrSuffix = ".stderr"
 
@@ -57,12 +60,14 @@ type bench struct {
 	env     []string // the user's, without variables for Seatrial
 	cap     *command.Cap
 	doors   *funnel // of the networks of commands; nil if they have the machine's
+	traces  *telemetry.Exporter
 	stop    context.CancelFunc
 	served  chan error
 }
 
 // openBench starts the server for commands.
-func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, worlds *proof.Worlds) (*bench, error) {
+func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, worlds *proof.Worlds,
+	traces *telemetry.Exporter) (*bench, error) {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("commands: %w", err)
@@ -71,11 +76,12 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 	limits.Idle, limits.Episodes = 1<<62, max(limits.Episodes, o.Concurrency)
 	core, err := server.NewEpisodes(ctx, server.Config{
 		Suite: s, Worlds: worlds, Shown: o.Shown(), Now: h.Now, Secret: secret, Limits: limits,
+		Calls: traces,
 	})
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{core: core, stderr: o.Out + StderrSuffix, served: make(chan error, 1),
+	b := &bench{core: core, stderr: o.Out + StderrSuffix, served: make(chan error, 1), traces: traces,
 		cap: &command.Cap{Memory: o.CommandMemory, Processes: o.CommandProcesses}}
 	listener, err := b.listen(h, o)
 	if err != nil {
@@ -89,6 +95,7 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 		switch {
 		case name == "HOME":
 			b.env = append(b.env, "SEATRIAL_USER_HOME="+value)
+		case name == traceVariable && traces != nil: // each episode has its own
 		case name == telemetry.HeadersVariable: // the key to a collector that keeps faults and grades
 		case !strings.HasPrefix(name, settings.VariablePrefix) && !isHomeVariable(name):
 			b.env = append(b.env, variable)
@@ -390,6 +397,9 @@ func (r *commandEpisode) start(folder string, e *server.Episode) (s *command.Sta
 	)
 	if len(request) <= commandRequest && !strings.Contains(request, "\x00") {
 		env = append(env, "SEATRIAL_REQUEST="+request)
+	}
+	if parent := r.bench.traces.Told(r.header.ID, e.Handle); parent != "" {
+		env = append(env, traceVariable+"="+parent)
 	}
 	s = &command.Start{
 		Path: r.program, Args: r.line.Fill(request, config, answerFile), Env: env, Ended: e.Ended(), Grace: commandGrace,

@@ -115,6 +115,27 @@ func (c *toolTexts) of(t ShownTool) (toolText, error) {
 	return made, nil
 }
 
+// Times returns when each event of the episode happened, from its start; nil if no account says so.
+func (r *Record) Times() []time.Duration {
+	switch {
+	case r.Account != nil:
+		return r.Account.At
+	case r.kept == nil:
+		return nil
+	}
+	var kept struct {
+		AtMS []float64 `json:"at_ms"`
+	}
+	if json.Unmarshal(r.kept.json, &kept) != nil {
+		return nil // who reads the account is told
+	}
+	at := make([]time.Duration, len(kept.AtMS))
+	for i, ms := range kept.AtMS {
+		at[i] = duration(ms)
+	}
+	return at
+}
+
 // encode prepares an account for the store; nil for none.
 func (a *Account) encode(tools *toolTexts) (*keptAccount, error) {
 	if a == nil {

@@ -282,6 +282,7 @@ func (s *session) cancelled(id string) {
 	l := &record.Line{Session: s.number, Act: record.Cancelled}
 	if e := s.pending[id]; e != nil && e.call != nil && !e.done {
 		l.Of = e.call.line
+		e.call.span.Unanswered("cancelled")
 	}
 	s.t.Add(l)
 }
@@ -754,7 +755,16 @@ func (s *session) undelivered(d *delivery) {
 func (s *session) notice(raw []byte) { s.t.Message(s.number, "proxy", "client", raw, true) }
 
 // left records that the client has left.
-func (s *session) left() { s.t.Add(&record.Line{Session: s.number, Act: record.Left}) }
+func (s *session) left() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.t.Add(&record.Line{Session: s.number, Act: record.Left})
+	for _, e := range s.pending {
+		if e.call != nil {
+			e.call.span.Unanswered("client_left")
+		}
+	}
+}
 
 // serverName returns the server's name for the name that the client used, and whether that was the strict form.
 func (s *session) serverName(asked string) (tool string, strict bool) {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -84,6 +85,42 @@ func TestCallsOfABatchAreSentOnce(t *testing.T) {
 	made(3).ended(false)
 	text := sent()
 	for part, times := range map[string]int{`"name":"tools/call find"`: 3, `"tool_error"`: 1} {
+		if n := strings.Count(text, part); n != times {
+			t.Errorf("%s comes %d times, not %d, in %s", part, n, times, text)
+		}
+	}
+}
+
+// Calls of a batch have a span each, and so has a call that nothing answers: the client took it back, it left, or the
+// proxy ended.
+func TestEveryCallIsSentOnceHoweverItEnds(t *testing.T) {
+	spans, sent := collector(t)
+	p := New(Options{Faults: mustFaults(t, "faults: {it: {kind: exec.io, tool: find, times: 1}}"), Now: clock,
+		Telemetry: spans})
+	s := p.newSession()
+	call := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"find","arguments":{}}}`, id)
+	}
+	answer := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, id)
+	}
+	turn := s.fromClient([]byte("[" + call(1) + "," + call(2) + "]"))
+	for _, d := range turn.replies {
+		s.delivered(d)
+	}
+	for range 2 { // the reply comes again
+		s.delivered(s.fromServer([]byte("[" + answer(1) + "," + answer(2) + "]")))
+	}
+	s.fromClient([]byte(call(3)))
+	s.fromClient([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`))
+	s.delivered(s.fromServer([]byte(answer(3))))
+	s.fromClient([]byte(call(4)))
+	s.left()
+	s.left()
+	p.newSession().fromClient([]byte(call(5)))
+	text := sent()
+	for part, times := range map[string]int{`"name":"tools/call find"`: 5, `"seatrial.fault"`: 1, `"tool_error"`: 1,
+		`"cancelled"`: 1, `"client_left"`: 1, `"no_answer"`: 1} {
 		if n := strings.Count(text, part); n != times {
 			t.Errorf("%s comes %d times, not %d, in %s", part, n, times, text)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/serve/telemetry"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -25,6 +26,7 @@ import (
 const (
 	metaLabel = "seatrial/label" // of the call, as [task.Action] has it
 	metaKey   = "seatrial/key"   // an idempotency key, as [Act] has it
+	metaTrace = "traceparent"    // the client's span, as W3C Trace Context writes it
 )
 
 // Methods that are answered from the episode instead of by the SDK, which would store every tool a second time,
@@ -157,7 +159,9 @@ type progress func(passed, total time.Duration)
 
 // act takes the step that a call is. graded says that the caller that asks may know grades. The error is a
 // [jsonrpc.Error], or that of ctx.
-func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, tell progress) (*outcome, error) {
+func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, tell progress) (out *outcome, err error) {
+	span := s.episode.joined(p)
+	defer func() { span.Ended(err != nil || out.failed, nil) }()
 	act := Act{Turn: task.Turn{Actions: []task.Action{s.action(p)}}, Patient: true}
 	act.Key, _ = p.Meta[metaKey].(string)
 	result, err := s.episode.Step(ctx, act)
@@ -175,7 +179,7 @@ func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, t
 	}
 	s.hold(ctx, result.Latency, tell)
 	o := &result.Observations[0]
-	out := &outcome{text: appendObservation(make([]byte, 0, len(o.Content)+256), o), failed: o.Error != nil}
+	out = &outcome{text: appendObservation(make([]byte, 0, len(o.Content)+256), o), failed: o.Error != nil}
 	if result.Done && graded {
 		if out.text, err = s.withGrade(out.text); err != nil {
 			return nil, s.failed(ctx, err)
@@ -191,6 +195,13 @@ func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, t
 		out.text = appendField(out.text, "retry_after", strconv.AppendInt(nil, int64(after), 10))
 	}
 	return out, nil
+}
+
+// joined begins the span of a call in the trace that its client names; nil if it names none or nothing is sent.
+func (e *Episode) joined(p *mcp.CallToolParamsRaw) *telemetry.OpenCall {
+	parent, _ := p.Meta[metaTrace].(string)
+	return e.episodes.config.Calls.Began(telemetry.Call{Tool: p.Name, Parent: parent, Suite: e.header.Suite,
+		Episode: e.header.ID})
 }
 
 // call is a call over a transport of the SDK's.

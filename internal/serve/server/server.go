@@ -12,6 +12,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/telemetry"
 	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -43,6 +44,8 @@ type Config struct {
 	Limits Limits
 	// Ended is told of each episode that has ended and is kept; it must not wait, nor change it. May be nil.
 	Ended func(*episode.Record)
+	// Calls sends the calls of MCP clients that name a trace of their own; nil sends none.
+	Calls *telemetry.Exporter
 	// Failed hears of Seatrial's own failures, which clients do not see; may be nil.
 	Failed func(error)
 	// Warned hears of clients that seem to split one agent into several episodes; may be nil.

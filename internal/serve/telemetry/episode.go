@@ -18,9 +18,11 @@ func (e *Exporter) Episode(record *episode.Record, judge func(*transcript.Transc
 		return
 	}
 	e.add(func() []span {
-		t := newTrace(record)
+		h := record.Transcript.Header
+		t := newTrace(record, e.seed(h.Suite, h.ID))
+		e.forget(h.ID)
 		t.root()
-		if record.Account != nil && len(record.Account.At) == len(record.Transcript.Events) {
+		if t.at = record.Times(); len(t.at) == len(record.Transcript.Events) {
 			t.events(e)
 		}
 		if judge != nil {
@@ -37,7 +39,8 @@ func (e *Exporter) Episode(record *episode.Record, judge func(*transcript.Transc
 type episodeTrace struct {
 	*episode.Record
 	header  transcript.Header
-	id      string
+	at      []time.Duration // of its events
+	seed    string
 	spans   []span
 	turn    int // the index of the span of the open turn; 0 for none
 	model   string
@@ -45,9 +48,40 @@ type episodeTrace struct {
 	decided int // turns so far
 }
 
-func newTrace(record *episode.Record) *episodeTrace {
+// Told returns the traceparent of an episode for its agent; "" if nothing is sent. The ids come from a secret: from the
+// id of the episode an agent could tell which instance it plays.
+func (e *Exporter) Told(id, secret string) string {
+	if e == nil {
+		return ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.seeds == nil {
+		e.seeds = map[string]string{}
+	}
+	e.seeds[id] = secret
+	return "00-" + hash(16, secret) + "-" + hash(8, secret, "0") + "-01"
+}
+
+// seed is what the ids of an episode's trace are made from.
+func (e *Exporter) seed(suite, id string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if secret := e.seeds[id]; secret != "" {
+		return secret
+	}
+	return suite + "\x00" + id
+}
+
+func (e *Exporter) forget(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.seeds, id)
+}
+
+func newTrace(record *episode.Record, seed string) *episodeTrace {
 	h := record.Transcript.Header
-	t := &episodeTrace{Record: record, header: h, id: hash(16, h.Suite, h.ID)}
+	t := &episodeTrace{Record: record, header: h, seed: seed}
 	if provider, name, found := strings.Cut(h.Agent, "/"); found && !strings.HasPrefix(h.Agent, "cmd:") &&
 		!strings.HasPrefix(h.Agent, "mcp:") {
 		t.maker, t.model = provider, name
@@ -57,7 +91,7 @@ func newTrace(record *episode.Record) *episodeTrace {
 
 // add adds a span below a parent, and returns its index.
 func (t *episodeTrace) add(parent int, name string, kind int, start, end time.Time, a attributes) int {
-	s := span{TraceID: t.id, SpanID: hash(8, t.header.ID, fmt.Sprint(len(t.spans))), Name: name, Kind: kind,
+	s := span{TraceID: hash(16, t.seed), SpanID: hash(8, t.seed, fmt.Sprint(len(t.spans))), Name: name, Kind: kind,
 		Start: nanos(start), End: nanos(end), Attributes: a}
 	if parent >= 0 {
 		s.ParentID = t.spans[parent].SpanID
@@ -108,7 +142,7 @@ func (t *episodeTrace) events(e *Exporter) {
 	var decisions []event // of conditions, until their call comes
 	for i := range t.Transcript.Events {
 		v := &t.Transcript.Events[i]
-		at := t.StartedAt.Add(t.Account.At[i])
+		at := t.StartedAt.Add(t.at[i])
 		switch v.Kind {
 		case transcript.EventTurn:
 			t.turn = t.add(0, fmt.Sprintf("turn %d", v.Turn), kindInternal, before, at, attributes{}.number(ownTurn, v.Turn))

@@ -32,6 +32,9 @@ const (
 	operationAgent = "invoke_agent"
 	operationChat  = "chat"
 	operationTool  = "execute_tool"
+	methodCall     = "tools/call"
+
+	failedTool = "tool_error" // the error.type of a call whose result says that it failed
 
 	metricDuration = "gen_ai.client.operation.duration" // s
 	metricTokens   = "gen_ai.client.token.usage"        //nolint:gosec // no credential
@@ -58,4 +61,6 @@ const (
 	ownLanded    = "seatrial.fault.landed"
 	ownRule      = "seatrial.fault.rule"
 	ownSession   = "seatrial.session"
+
+	noAnswer = "no_answer" // the error.type of a call that nothing answered
 )

@@ -53,6 +53,10 @@ type (
 		Message string `json:"message,omitempty"`
 		Code    int    `json:"code,omitempty"`
 	}
+	link struct {
+		TraceID string `json:"traceId"`
+		SpanID  string `json:"spanId"`
+	}
 	span struct {
 		TraceID    string     `json:"traceId"`
 		SpanID     string     `json:"spanId"`
@@ -63,6 +67,7 @@ type (
 		End        string     `json:"endTimeUnixNano"`
 		Attributes attributes `json:"attributes,omitempty"`
 		Events     []event    `json:"events,omitempty"`
+		Links      []link     `json:"links,omitempty"`
 		Status     *status    `json:"status,omitempty"`
 	}
 )
@@ -128,6 +133,8 @@ type Exporter struct {
 	dropped int
 	failure error
 	figures figures
+	open    map[*OpenCall]bool
+	seeds   map[string]string // of episodes whose agents were told their trace, by id
 }
 
 // HeadersVariable is the environment variable with headers for the collector, as OpenTelemetry names it:
@@ -268,6 +275,7 @@ func (e *Exporter) Close() (dropped int, err error) {
 	if e == nil {
 		return 0, nil
 	}
+	e.unanswered()
 	close(e.ending)
 	late := time.AfterFunc(closeTime, e.stop)
 	defer late.Stop()
