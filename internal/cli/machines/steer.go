@@ -192,6 +192,9 @@ func (h *Host) printStatus(s *fleet.Status) {
 		h.Printf("%-20s %-22s %8d %8d %8d %10.0f  %s\n", w.Name, w.ID, w.Playing, w.Done, w.Unsent, w.PerMinute,
 			w.State())
 	}
+	for _, class := range s.Unserved {
+		h.Printf("waiting: no worker can play episodes of the class %s\n", class)
+	}
 	for _, e := range s.Stalled {
 		h.Printf("stalled: %s on %s for %.0f s\n", e.Instance, e.Worker, e.Seconds)
 	}

@@ -72,6 +72,7 @@ type Coordinator struct {
 	created    [2]time.Time // of the streams
 	paused     bool
 	counts     counts
+	unserved   map[string]time.Time // classes with orders that no worker can play, since when
 	requeueing func() int
 	ending     bool
 	closing    context.CancelFunc
@@ -123,7 +124,7 @@ func Start(ctx context.Context, config Config) (*Coordinator, error) {
 		model: newGate(config.Concurrency), other: newGate(config.Window),
 		expected: map[string]*expected{}, early: map[string]chan struct{}{},
 		outbox: map[string][]*expected{}, parts: map[string]*parts{}, workers: map[string]*member{},
-		leases: map[string]*lease{},
+		leases: map[string]*lease{}, unserved: map[string]time.Time{},
 	}
 	var err error
 	if c.js, err = jetstream.New(c.Conn); err != nil {
@@ -401,6 +402,7 @@ func (c *Coordinator) watch(ctx context.Context) {
 	for pause(ctx, beatEvery) == nil {
 		c.tell(notice{Epoch: c.epoch, Paused: c.isPaused()})
 		c.checkWorkers()
+		c.checkClasses()
 		if c.Conn.IsConnected() {
 			c.checkStreams(ctx)
 		}

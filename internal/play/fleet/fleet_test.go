@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -245,6 +246,111 @@ func (l *ledger) Take(ctx context.Context, model string, tokens int, cost float6
 func (l *ledger) Charge(used task.Usage) { l.say("charge $%g", used.CostUSD) }
 func (l *ledger) Wait(model string, d time.Duration, reason string) {
 	l.say("wait %s %v %s", model, d, reason)
+}
+
+// Tune implements tuner.
+func (l *ledger) Tune(rpm, tpm *int, maxCost *float64) {
+	l.say("tune %v %v $%g", *rpm, tpm, *maxCost)
+}
+
+// TestLimitsOfARunInProgressAreChanged sets the concurrency and two of three limits: the ledger hears of these two.
+func TestLimitsOfARunInProgressAreChanged(t *testing.T) {
+	l := &ledger{}
+	_, conn, _ := coordinated(t, func(config *Config) { config.Ledger = l })
+	rpm, cost := 30, 2.5
+	out, err := Steer(t.Context(), conn, "r", &Command{Do: DoSet, Concurrency: 3, RPM: &rpm, MaxCost: &cost})
+	if err != nil || out.Error != "" || out.Status.Concurrency != 3 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if want := []string{"tune 30 <nil> $2.5"}; !slices.Equal(l.told, want) {
+		t.Errorf("the ledger was told %q, want %q", l.told, want)
+	}
+	if out, err = Steer(t.Context(), conn, "r", &Command{Do: "dance"}); err != nil || out.Error == "" {
+		t.Errorf("an unknown command is carried out: %+v, %v", out, err)
+	}
+}
+
+// TestOrdersThatNobodyCanPlayAreNamed has an order and a worker of another class: the status and a notice say so, until
+// a worker of the right class comes.
+func TestOrdersThatNobodyCanPlayAreNamed(t *testing.T) {
+	c, conn, said := coordinated(t)
+	result := played(t, c, "e")
+	works := func(id, class string) {
+		t.Helper()
+		data, err := task.Marshal(&beat{ID: id, Name: id, Classes: []string{class}, Slots: 1})
+		if err == nil {
+			err = errors.Join(conn.Publish(c.names.beat(), data), conn.Flush())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for !slices.Contains(c.Known(), id) {
+			runtime.Gosched()
+		}
+	}
+	works("one", ClassModel)
+	for c.Status().UnderWay == 0 {
+		runtime.Gosched()
+	}
+	c.checkClasses()
+	if got := c.Status().Unserved; !slices.Equal(got, []string{ClassPolicy}) {
+		t.Errorf("classes without a worker: %q", got)
+	}
+	c.mu.Lock()
+	c.unserved[ClassPolicy] = time.Now().Add(-2 * ackWait)
+	c.mu.Unlock()
+	c.checkClasses()
+	for !strings.Contains(said(), "no worker can play episodes of the class "+ClassPolicy+", and 1 wait for one") {
+		runtime.Gosched()
+	}
+	works("two", ClassPolicy)
+	c.checkClasses()
+	if got := c.Status().Unserved; len(got) > 0 {
+		t.Errorf("classes without a worker: %q", got)
+	}
+	c.fail("e", "the test is over")
+	<-result
+}
+
+// TestOrdersOfUnreadableRecordsAreGivenOutAtOnce sends two records that cannot be read in one parcel: both orders are
+// given out again, and each refusal counts as a return.
+func TestOrdersOfUnreadableRecordsAreGivenOutAtOnce(t *testing.T) {
+	c, conn, _ := coordinated(t)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []string
+	taken := orders(t.Context(), t, conn, func(id string) {
+		if len(first) == 2 {
+			if _, err := request(t.Context(), conn, c.names.ask(), &ask{Kind: askReturn, Worker: "w", ID: id}); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if first = append(first, id); len(first) < 2 {
+			return
+		}
+		packed := pack([][]byte{[]byte("{}\nnone"), []byte("{}\nnone")})
+		m := nats.NewMsg(c.names.done())
+		m.Header.Set(headerEpisodes, strings.Join(first, " "))
+		m.Header.Set(headerWorker, "w")
+		m.Header.Set(headerHash, hashOf(packed))
+		m.Header.Set(headerPart, "1/1")
+		m.Data = packed
+		if _, err := js.PublishMsg(t.Context(), m); err != nil {
+			t.Error(err)
+		}
+	})
+	a, b := played(t, c, "a"), played(t, c, "b")
+	<-a
+	<-b
+	if n := taken(); n != 2*maxDeliver {
+		t.Errorf("the orders were given out %d times, want %d", n, 2*maxDeliver)
+	}
+	if s := c.Status(); s.Refused != 2 {
+		t.Errorf("%d records were refused, want 2", s.Refused)
+	}
 }
 
 // TestWorkersShareOneLedger lets two workers ask for requests: what they may cost reaches the coordinator's ledger, the

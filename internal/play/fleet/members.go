@@ -106,6 +106,41 @@ func (c *Coordinator) checkWorkers() {
 	}
 }
 
+// checkClasses finds orders that no worker can play, and says so once.
+func (c *Coordinator) checkClasses() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	open := map[string]int{}
+	for _, e := range c.expected {
+		if !e.given {
+			open[e.class]++
+		}
+	}
+	for _, m := range c.workers {
+		if m.lost || m.drain {
+			continue
+		}
+		for _, class := range m.beat.Classes {
+			delete(open, class)
+		}
+	}
+	for class := range c.unserved {
+		if open[class] == 0 {
+			delete(c.unserved, class)
+		}
+	}
+	for class, n := range open {
+		since, known := c.unserved[class]
+		switch {
+		case !known:
+			c.unserved[class] = time.Now()
+		case !since.IsZero() && time.Since(since) > ackWait:
+			c.unserved[class] = time.Time{} // it is said
+			go c.Notice(fmt.Sprintf("no worker can play episodes of the class %s, and %d wait for one", class, n))
+		}
+	}
+}
+
 // freeLeases ends the leases of a worker. What its open requests might have cost counts as spent.
 func (c *Coordinator) freeLeases(worker string) {
 	for id, l := range c.leases {
@@ -261,6 +296,7 @@ type Status struct {
 	Conflicts   []Conflict     `json:"conflicts,omitempty"`
 	Workers     []WorkerStatus `json:"workers"`
 	Stalled     []Stalled      `json:"stalled,omitempty"`
+	Unserved    []string       `json:"unserved,omitempty"` // classes of episodes that wait for a worker that can play them
 }
 
 // WorkerStatus is what is known of one worker.
@@ -310,6 +346,7 @@ func (c *Coordinator) Status() *Status {
 		Repeated: c.counts.repeated, Lost: c.counts.lost, Conflicts: slices.Clone(c.conflicts), Workers: []WorkerStatus{},
 	}
 	s.Concurrency = c.model.size()
+	s.Unserved = slices.Sorted(maps.Keys(c.unserved))
 	for _, m := range c.sorted() {
 		b := &m.beat
 		w := WorkerStatus{

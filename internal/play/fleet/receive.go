@@ -85,19 +85,32 @@ func (c *Coordinator) receive(ctx context.Context, m jetstream.Msg) {
 		return
 	}
 	p.left = len(records)
-	for _, raw := range records {
-		record, err := episode.DecodeRecord(raw)
+	decoded := make([]*episode.Record, len(records))
+	errs := make([]error, len(records))
+	missing := slices.Clone(p.ids) // of which no record can be read
+	for i, raw := range records {
+		if decoded[i], errs[i] = episode.DecodeRecord(raw); errs[i] == nil {
+			id := decoded[i].Transcript.Header.ID
+			missing = slices.DeleteFunc(missing, func(other string) bool { return other == id })
+		}
+	}
+	for i, record := range decoded {
+		err := errs[i]
 		if err == nil && !slices.Contains(p.ids, record.Transcript.Header.ID) {
 			err = errors.New("it is a record of another episode")
 		}
 		if err == nil {
 			err = c.Run.Owns(&record.Transcript.Header)
 		}
-		if err != nil {
-			p.refuseOne(record, err)
-			continue
+		switch {
+		case err == nil:
+			c.take(ctx, p, record, records[i])
+		case record != nil:
+			p.refuseOne([]string{record.Transcript.Header.ID}, err)
+		default:
+			p.refuseOne(missing, err)
+			missing = nil // they are given out again
 		}
-		c.take(ctx, p, record, raw)
 	}
 }
 
@@ -172,15 +185,9 @@ func (p *parcel) refuse(why error) {
 	p.c.notify(p.worker, notice{Parcel: p.hash, Refused: []string{why.Error()}, Repeated: p.ids})
 }
 
-// refuseOne drops a record that cannot be read or that belongs to another run. If nothing says which order it was
-// for, that order is given out again once its message is found to be gone.
-func (p *parcel) refuseOne(record *episode.Record, why error) {
-	var about []string
-	if record != nil {
-		about = []string{record.Transcript.Header.ID}
-	} else if len(p.ids) == 1 {
-		about = p.ids
-	}
+// refuseOne drops a record that cannot be read or that belongs to another run, and gives out again the orders that it
+// may have been for.
+func (p *parcel) refuseOne(about []string, why error) {
 	p.report(why, about)
 	p.mu.Lock()
 	p.refused = append(p.refused, why.Error())
