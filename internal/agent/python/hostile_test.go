@@ -110,9 +110,14 @@ func testHostile(t *testing.T, e Engine, limits Limits) {
 	if _, err := other.Run(t.Context(), fmt.Sprintf("mine = %q", planted)); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range hostilePrograms(t) {
-		t.Run(p.name, func(t *testing.T) { runHostile(t, e, p.within(limits, e.Name()), &p) })
-	}
+	t.Run("programs", func(t *testing.T) {
+		for _, p := range hostilePrograms(t) {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel() // most of them wait for a limit
+				runHostile(t, e, p.within(limits, e.Name()), &p)
+			})
+		}
+	})
 	if o, err := other.Run(t.Context(), "mine"); err != nil || o.Value != "'"+planted+"'" {
 		t.Errorf("another session did not outlive the hostile ones: %+v, %v", o, err)
 	}
