@@ -96,10 +96,11 @@ type fleet struct {
 
 func newFleet(t *testing.T, trials int, agents ...string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, dir: t.TempDir(), args: []string{someSuites(t)["func"], "--trials", fmt.Sprint(trials)}}
+	args := []string{someSuites(t)["func"], "--trials", fmt.Sprint(trials)}
 	for _, agent := range agents {
-		f.args = append(f.args, "--agent", agent)
+		args = append(args, "--agent", agent)
 	}
+	f := unplayed(t, args...)
 	began := time.Now()
 	whole := filepath.Join(f.dir, "whole")
 	if p := launch(t, self(t, f.dir, append(append([]string{"run"}, f.args...), "--out", whole)...)); p.wait(t) != nil {
@@ -107,6 +108,13 @@ func newFleet(t *testing.T, trials int, agents ...string) *fleet {
 	}
 	f.whole = time.Since(began)
 	f.want, _ = exported(t, whole)
+	return f
+}
+
+// unplayed is a run that no single process has played.
+func unplayed(t *testing.T, args ...string) *fleet {
+	t.Helper()
+	f := &fleet{t: t, dir: t.TempDir(), args: args}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +225,8 @@ type cutter struct {
 	to string
 
 	mu    sync.Mutex
-	deaf  bool // what the coordinator says is lost
+	deaf  bool         // what the coordinator says is lost
+	said  bytes.Buffer // by the coordinator
 	pairs map[net.Conn]net.Conn
 }
 
@@ -259,6 +268,7 @@ func (c *cutter) serve(down net.Conn) {
 		n, err := up.Read(buffer)
 		c.mu.Lock()
 		deaf := c.deaf
+		c.said.Write(buffer[:n])
 		c.mu.Unlock()
 		if n > 0 && !deaf {
 			_, err = down.Write(buffer[:n])
@@ -351,6 +361,70 @@ func TestCutNetworksLoseNothing(t *testing.T) {
 	}
 	f.same("after cuts")
 	t.Logf("%d records came twice", repeated)
+}
+
+// TestWorkersAreToldNoAnswers listens to all that a coordinator sends to a worker whose agents play no plans. It says
+// what tasks ask, and neither right answers, plans and what their calls return, nor certificates. Of a scripted policy
+// the plans travel, and are found.
+func TestWorkersAreToldNoAnswers(t *testing.T) {
+	suite := someSuites(t)["func"]
+	files := readFolder(t, suite)
+	var asked, plans, secrets [][]byte
+	for _, line := range bytes.Split(bytes.TrimSpace(files["tasks.jsonl"]), []byte("\n")) {
+		var task struct {
+			Messages, Gold json.RawMessage
+			Plans          []struct {
+				Calls    json.RawMessage
+				Evidence []struct{ Digest string }
+			}
+		}
+		if err := json.Unmarshal(line, &task); err != nil {
+			t.Fatal(err)
+		}
+		asked, secrets = append(asked, task.Messages), append(secrets, task.Gold)
+		for _, plan := range task.Plans {
+			plans = append(plans, plan.Calls)
+			for _, e := range plan.Evidence {
+				secrets = append(secrets, []byte(e.Digest))
+			}
+		}
+	}
+	for _, certificate := range bytes.Split(bytes.TrimSpace(files["certificates.jsonl"]), []byte("\n")) {
+		secrets = append(secrets, certificate)
+	}
+	if min(len(asked), len(plans)) < 3 || len(secrets) < 5*len(asked) {
+		t.Fatalf("%d requests, %d plans, %d secrets are too few to look for", len(asked), len(plans), len(secrets))
+	}
+	for agent, told := range map[string]bool{"cmd: true": false, "gold": true} {
+		f := unplayed(t, suite, "--agent", agent, "--limit", "12")
+		c := newCutter(t, f.address)
+		f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+		f.work(0, "nats://"+c.Addr().String(), "--commands")
+		if err := errors.Join(f.main.wait(t), f.workers[0].wait(t)); err != nil {
+			t.Fatalf("%s: %v\n%s%s", agent, err, f.main.said.String(), f.workers[0].said.String())
+		}
+		c.mu.Lock()
+		said := c.said.Bytes()
+		c.mu.Unlock()
+		found := func(list [][]byte) (n int) {
+			for _, text := range list {
+				if bytes.Contains(said, text) {
+					n++
+				}
+			}
+			return n
+		}
+		if n := found(asked); n < len(asked) {
+			t.Errorf("%s: %d of %d requests were sent", agent, n, len(asked))
+		}
+		if n := found(plans); told && n < len(plans) || !told && n > 0 {
+			t.Errorf("%s: %d of %d plans were sent", agent, n, len(plans))
+		}
+		if n := found(secrets); !told && n > 0 {
+			t.Errorf("%s: %d of %d right answers, results of plans and certificates were sent", agent, n, len(secrets))
+		}
+		t.Logf("%s: %d bytes were sent", agent, len(said))
+	}
 }
 
 // broker is a server of the user's own.
