@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,17 +29,22 @@ const noModel = "none/none"
 // scorer is the name of Seatrial's grade among the scores of a sample.
 const scorer = "seatrial"
 
+// inspectSamples is how many samples a log has at most: an archive keeps an entry of each in memory until it is complete.
+const inspectSamples = 20_000
+
 type object = map[string]any
 
-// inspect writes a log of Inspect for each agent, protocol and arm: a log has one model.
+// inspect writes a log of Inspect for each agent, protocol and arm: a log has one model. A long one continues in others.
 type inspect struct {
-	x    *exporter
-	path string
-	logs map[string]*inspectLog
+	x     *exporter
+	path  string
+	most  int // samples of a log
+	logs  map[string]*inspectLog
+	parts map[string]int // complete logs
 }
 
 func openInspect(path string, x *exporter) (writer, error) {
-	return &inspect{x, path, map[string]*inspectLog{}}, nil
+	return &inspect{x, path, inspectSamples, map[string]*inspectLog{}, map[string]int{}}, nil
 }
 
 // inspectLog is a log in progress. The summaries of its samples are in a file of their own until the log is complete.
@@ -61,6 +67,14 @@ func (w *inspect) write(_ context.Context, e *played) error {
 	h := e.Transcript.Header
 	key := strings.Join([]string{h.Agent, h.Protocol, h.Arm}, "\x00")
 	l := w.logs[key]
+	if l != nil && l.samples == w.most {
+		delete(w.logs, key)
+		w.parts[key]++
+		if err := l.finish(); err != nil {
+			return err
+		}
+		l = nil
+	}
 	if l == nil {
 		var err error
 		if l, err = w.open(key, h); err != nil {
@@ -100,7 +114,11 @@ func (w *inspect) write(_ context.Context, e *played) error {
 
 // open begins a log.
 func (w *inspect) open(key string, h transcript.Header) (*inspectLog, error) {
-	sum := sha256.Sum256([]byte(w.x.run.Store.Meta().Suite + key))
+	seed := w.x.run.Store.Meta().Suite + key
+	if part := w.parts[key]; part > 0 {
+		seed += "\x00" + strconv.Itoa(part)
+	}
+	sum := sha256.Sum256([]byte(seed))
 	id := hex.EncodeToString(sum[:11])
 	created := w.x.run.Store.Meta().Started.UTC().Format("2006-01-02T15:04:05+00:00")
 	name := strings.NewReplacer(":", "-", "+", "-").Replace(created) + "_seatrial_" + id + ".eval"
@@ -110,8 +128,9 @@ func (w *inspect) open(key string, h transcript.Header) (*inspectLog, error) {
 	}
 	l.spec = object{"created": created, "task": "seatrial", "task_id": id, "run_id": id, "eval_id": id,
 		"dataset": object{"name": "seatrial"}, "model": l.model, "config": object{}, "task_args": object{},
-		"metadata": object{"suite": h.Suite, "agent": h.Agent, "protocol": h.Protocol, "arm": h.Arm},
-		"scorers":  []object{{"name": scorer}}}
+		"metadata": object{"suite": h.Suite, "agent": h.Agent, "protocol": h.Protocol, "arm": h.Arm,
+			"part": w.parts[key] + 1},
+		"scorers": []object{{"name": scorer}}}
 	var err error
 	if l.file, err = os.OpenFile(filepath.Join(w.path, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
 		return nil, err

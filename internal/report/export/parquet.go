@@ -21,7 +21,7 @@ import (
 )
 
 // groupBytes is about how much of a table is in memory before it is written as a row group.
-const groupBytes = 16 << 20
+const groupBytes = 8 << 20
 
 // The tables. Times are in UTC, durations in milliseconds, costs in US dollars. Columns that end in _json contain JSON.
 type (
@@ -154,6 +154,7 @@ type sheet[T any] struct {
 	buffer *bufio.Writer
 	rows   *parquet.GenericWriter[T]
 	held   int // bytes of the row group in progress, about
+	most   int // bytes of a row group
 	count  int
 }
 
@@ -167,7 +168,7 @@ func openSheet[T any](folder, name string) (*sheet[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet[T]{file: file, buffer: bufio.NewWriterSize(file, 1<<20)}
+	s := &sheet[T]{file: file, buffer: bufio.NewWriterSize(file, 1<<20), most: groupBytes}
 	s.rows = parquet.NewGenericWriter[T](s.buffer, parquet.Compression(&zstd.Codec{}),
 		parquet.PageBufferSize(1<<18), parquet.CreatedBy("seatrial", "", ""))
 	return s, nil
@@ -183,7 +184,7 @@ func (s *sheet[T]) put(row T, size int) error {
 		return err
 	}
 	s.count++
-	if s.held += size; s.held < groupBytes {
+	if s.held += size; s.held < s.most {
 		return nil
 	}
 	s.held = 0
