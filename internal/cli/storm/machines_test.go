@@ -389,9 +389,7 @@ func TestWorkersAreToldNoAnswers(t *testing.T) {
 			}
 		}
 	}
-	for _, certificate := range bytes.Split(bytes.TrimSpace(files["certificates.jsonl"]), []byte("\n")) {
-		secrets = append(secrets, certificate)
-	}
+	secrets = append(secrets, bytes.Split(bytes.TrimSpace(files["certificates.jsonl"]), []byte("\n"))...)
 	if min(len(asked), len(plans)) < 3 || len(secrets) < 5*len(asked) {
 		t.Fatalf("%d requests, %d plans, %d secrets are too few to look for", len(asked), len(plans), len(secrets))
 	}

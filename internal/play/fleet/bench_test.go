@@ -159,7 +159,7 @@ func BenchmarkDistribution(b *testing.B) {
 		stored += execute(b, again)
 		for _, apartToo := range []bool{true, false} {
 			access := &fleet.Access{}
-			end := func() time.Duration { return 0 }
+			var end func() time.Duration
 			if apartToo {
 				var said *bufio.Reader
 				said, end = start(b, role{Server: true, Folder: b.TempDir()})

@@ -390,6 +390,44 @@ func TestWorkersShareOneLedger(t *testing.T) {
 	}
 }
 
+// TestALeaseIsGrantedToTheNewestRequest asks twice for one lease while another one is out: when that is settled, the
+// second request is answered.
+func TestALeaseIsGrantedToTheNewestRequest(t *testing.T) {
+	l := &ledger{free: make(chan struct{}, 1)}
+	c, conn, _ := coordinated(t, func(config *Config) { config.Ledger = l })
+	data, err := task.Marshal(&ask{Kind: askTake, Worker: "w", Lease: "l", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inbox := func(name string) *nats.Subscription {
+		sub, err := conn.SubscribeSync(name)
+		if err == nil {
+			err = conn.PublishRequest(c.names.ask(), name, data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for asked := ""; asked != name; {
+			c.mu.Lock()
+			if known := c.leases["l"]; known != nil {
+				asked = known.asked.Reply
+			}
+			c.mu.Unlock()
+		}
+		return sub
+	}
+	first, second := inbox("first"), inbox("second")
+	l.free <- struct{}{}
+	m, err := second.NextMsgWithContext(t.Context())
+	var got answer
+	if err != nil || !decode(m.Data, &got) || !got.OK {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if n, _, err := first.Pending(); err != nil || n > 0 {
+		t.Errorf("%d answers to a request that was repeated, %v", n, err)
+	}
+}
+
 // TestTheCacheOfSuitesHasABound fetches the files of a run into a cache with older folders: those that were used longest
 // ago are removed, as many as are needed, and none that a worker may use now. What is fetched is what the coordinator
 // has, and what does not fit is refused.

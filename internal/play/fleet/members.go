@@ -28,6 +28,7 @@ type lease struct {
 	worker string
 	cost   float64
 	cancel context.CancelFunc
+	asked  *nats.Msg        // the newest request for it
 	settle func(task.Usage) // nil while the worker waits
 }
 
@@ -229,7 +230,8 @@ func (c *Coordinator) sendPiece(m *nats.Msg, a *ask) {
 	_ = m.RespondMsg(out) // the worker asks again
 }
 
-// takeLease answers when the request may be sent. A worker that repeats itself, because it got no answer, waits on.
+// takeLease answers when the request may be sent. A worker that repeats itself, because it got no answer yet, waits on,
+// and the answer goes to its newest request.
 func (c *Coordinator) takeLease(ctx context.Context, m *nats.Msg, a *ask) {
 	if c.Ledger == nil {
 		reply(m, &answer{OK: true})
@@ -238,13 +240,13 @@ func (c *Coordinator) takeLease(ctx context.Context, m *nats.Msg, a *ask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.leases[a.Lease]; l != nil {
-		if l.settle != nil {
+		if l.asked = m; l.settle != nil {
 			reply(m, &answer{OK: true})
 		}
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	l := &lease{worker: a.Worker, cost: a.Cost, cancel: cancel}
+	l := &lease{worker: a.Worker, cost: a.Cost, cancel: cancel, asked: m}
 	c.leases[a.Lease] = l
 	go func() {
 		settle, err := c.Ledger.Take(ctx, a.Model, a.Tokens, a.Cost)
@@ -253,7 +255,7 @@ func (c *Coordinator) takeLease(ctx context.Context, m *nats.Msg, a *ask) {
 		if err != nil {
 			delete(c.leases, a.Lease)
 			cancel()
-			reply(m, &answer{Error: err.Error()})
+			reply(l.asked, &answer{Error: err.Error()})
 			return
 		}
 		if c.leases[a.Lease] != l { // the worker is gone
@@ -261,7 +263,7 @@ func (c *Coordinator) takeLease(ctx context.Context, m *nats.Msg, a *ask) {
 			return
 		}
 		l.settle = func(used task.Usage) { cancel(); settle(used) }
-		reply(m, &answer{OK: true})
+		reply(l.asked, &answer{OK: true})
 	}()
 }
 
