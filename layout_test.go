@@ -114,6 +114,7 @@ var layout = []string{
 	"serve/listen",
 	"serve/telemetry",
 	"serve/view",
+	"serve/relay",
 	"serve/training",
 	"serve/server",
 	"serve/proxy/record",
