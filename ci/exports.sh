@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes a run in every format of `seatrial export` and has each read by the readers of its own ecosystem: trajectories by
-# Harbor's models, logs by Inspect, chats by Hugging Face's datasets, tables by datasets, DuckDB and Polars, Every Eval
+# Writes a run and its suite in every format of `seatrial export` and has each read by the readers of its own ecosystem:
+# trajectories and tasks by Harbor's models, logs by Inspect, chats by Hugging Face's datasets, tables by datasets, DuckDB and Polars, Every Eval
 # Ever by its own validator, JUnit by junitparser. It needs Python with venv, and installs pinned versions from the
 # package index into a temporary folder, or into SEATRIAL_READERS, which is kept. Where they cannot be installed it says
 # so and checks nothing.
@@ -14,12 +14,12 @@ trap 'rm -rf "$work"' EXIT
 readers="${SEATRIAL_READERS:-$work/readers}"
 unset SEATRIAL_READERS # the program refuses variables that it does not know
 
-# Harbor's models need nothing of what Harbor needs but pydantic, and the validator of Every Eval Ever only what is named.
+# Harbor's models need nothing of what Harbor needs but what is named here, and the validator of Every Eval Ever only what is named.
 install() {
   python3 -m venv "$readers" &&
     "$readers/bin/pip" install --quiet --disable-pip-version-check pydantic==2.14.3 datasets==5.2.0 \
       inspect_ai==0.3.285 pandas==3.1.1 duckdb==2.0.0 polars==2.1.0 junitparser==5.0.3 rich==15.0.0 \
-      jsonschema==4.26.0 &&
+      jsonschema==4.26.0 toml==0.10.2 pathspec==1.1.1 &&
     "$readers/bin/pip" install --quiet --disable-pip-version-check --no-deps --ignore-requires-python harbor==0.25.0 \
       every_eval_ever==0.3.0
 }
@@ -37,8 +37,12 @@ fi
 for format in atif eee inspect junit openai parquet trl trl-pairs; do
   "$seatrial" export "$work/run" --format "$format" --out "$work/$format" --json >"$work/$format.summary"
 done
+"$seatrial" export "$work/suite" --format harbor --out "$work/harbor" >/dev/null
 HF_HUB_OFFLINE=1 HF_HOME="$work/hf" "$readers/bin/python" - "$work" <<'PYTHON'
-import json, pathlib, sys
+import json, pathlib, sys, typing
+
+if not hasattr(typing, "override"):  # Python 3.11 lacks this decorator, which Harbor's loader of tasks imports
+    typing.override = lambda function: function
 
 import datasets
 import duckdb
@@ -47,6 +51,7 @@ import inspect_ai.log
 import junitparser
 import polars
 from every_eval_ever.validator.validation_core import validate_file
+from harbor.models.task.task import Task
 from harbor.models.trajectories.trajectory import Trajectory
 
 work = pathlib.Path(sys.argv[1])
@@ -123,4 +128,12 @@ for name in ("atif", "eee", "inspect", "junit", "openai", "parquet", "trl", "trl
                 json.loads(row["tools"])
     assert read == written > 0, f"{name}: {read} read, {written} written"
     print(f"{name}: {read} records read")
+
+folders = sorted((work / "harbor" / "tasks").iterdir())
+for folder in folders:
+    assert Task.is_valid_dir(folder), folder
+    task = Task(folder)
+    assert task.paths.discovered_solve_path and task.instruction and task.config.environment.mcp_servers, folder
+assert len(folders) == len((work / "suite" / "instances.jsonl").read_text().splitlines()) > 0
+print(f"harbor: {len(folders)} tasks loaded")
 PYTHON

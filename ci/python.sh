@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel of clients/python, installs it, and tests it with the packages that it adapts: type checks, the clients, the
-# pytest plugin, Gymnasium, Inspect and verifiers. It needs Python 3.11 with venv, and installs pinned versions from the
+# pytest plugin, Gymnasium, Inspect and verifiers, and OpenEnv's own client and validator. It needs Python 3.11 with venv, and installs pinned versions from the
 # package index into a temporary folder, or into SEATRIAL_READERS, which is kept. Where they cannot be installed it says so
 # and checks nothing.
 #
@@ -24,14 +24,15 @@ install() {
 }
 if ! { install core pytest==9.2.0 mypy==2.4.1 build==1.6.1 setuptools==84.2.1 httpx==0.28.1 gymnasium==1.4.0 &&
   install inspect pytest==9.2.0 httpx==0.28.1 inspect_ai==0.3.285 &&
-  install verifiers pytest==9.2.0 httpx==0.28.1 verifiers==0.4.0 uv==0.13.9; }; then
+  install verifiers pytest==9.2.0 httpx==0.28.1 verifiers==0.4.0 uv==0.13.9 &&
+  install openenv pytest==9.2.0 httpx==0.28.1 openenv==0.10.0; }; then
   echo "The packages cannot be installed here: skipped." >&2
   exit 0
 fi
 
 cp -r clients/python "$work/source" # building writes beside the sources
 "$place/core/bin/python" -m build --wheel --no-isolation --outdir "$work/wheel" "$work/source" >"$work/built"
-for name in core inspect verifiers; do
+for name in core inspect verifiers openenv; do
   "$place/$name/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$work"/wheel/*.whl
 done
 (cd clients/python && "$place/core/bin/mypy" --cache-dir "$work/mypy" src)
@@ -44,3 +45,4 @@ export PYTHONDONTWRITEBYTECODE=1
 test core test_client.py test_gym.py
 test inspect test_inspect.py
 test verifiers test_verifiers.py
+test openenv test_openenv.py

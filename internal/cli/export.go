@@ -19,7 +19,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var o export.Options
 	host := convert.Host{Host: a.host(), Meter: a.counter("export")}
 	cmd := &cobra.Command{
-		Use:   "export RUN [--format NAME --out PATH] | RUN --bundle FILE | SUITE --out DIR",
+		Use:   "export RUN [--format NAME --out PATH] | RUN --bundle FILE | SUITE [--format harbor] --out DIR",
 		Short: "Write a run as JSON Lines, for other programs, as a bundle, or a suite's questions",
 		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output.\n\n" +
 			"--format writes them for other programs: openai and trl are chats for fine-tuning, of episodes that succeeded;\n" +
@@ -35,16 +35,32 @@ func (a *app) exportCommand() *cobra.Command {
 			"byte\n" +
 			"those of the corpus.\n\n" +
 			"For other suites it writes the evaluation set of NL2API, a JSON file for each style and one of its tools: the\n" +
-			"question, its SQL, the step that opens starting tables, each call with its output, and the answer.",
+			"question, its SQL, the step that opens starting tables, each call with its output, and the answer.\n\n" +
+			"--format harbor writes the instances of a suite as Harbor's task folders: the agent acts in a served episode, a\n" +
+			"solution replays turns that were graded as a success, and the verifier asks the server for the grade.",
 		Args: oneArgument("RUN or SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+				if o.Format == convert.Harbor {
+					if !cmd.Flags().Changed("condition") {
+						under = ""
+					}
+					return host.Tasks(cmd.Context(), args[0], o.Out, under, o.Filter.Limit)
+				}
 				if o.Format != "" {
-					return diag.Usagef("--format is for runs, and %s is a suite", args[0]).WithHint("leave it out")
+					return diag.Usagef("--format %s is for runs, and %s is a suite", o.Format, args[0]).
+						WithHint("leave it out, or write --format %s", convert.Harbor)
 				}
 				return host.Suite(cmd.Context(), args[0], o.Out, under)
 			}
+			if o.Format == convert.Harbor {
+				return diag.Usagef("--format %s is for suites, and %s is a run", o.Format, args[0]).
+					WithHint("seatrial export SUITE --format %s --out DIR", o.Format)
+			}
 			if o.Format != "" {
+				if cmd.Flags().Changed("condition") {
+					return diag.Usagef("--condition is for suites, and %s is a run", args[0]).WithHint("--fault selects episodes")
+				}
 				o.Version = version()
 				return host.Run(cmd.Context(), args[0], suiteDir, o)
 			}
@@ -67,14 +83,14 @@ func (a *app) exportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.Out, "out", "", "file or folder of the export; it must be new")
-	cmd.Flags().StringVar(&o.Format, "format", "", "write the selected episodes as "+strings.Join(export.Names(), ", "))
+	cmd.Flags().StringVar(&o.Format, "format", "", "write the selected episodes as "+strings.Join(export.Names(), ", ")+
+		"; or the instances of a suite as "+convert.Harbor)
 	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,
 		"the `CONDITION` whose instances are written, as surface:3")
 	cmd.Flags().StringVar(&bundle, "bundle", "", "write the selected episodes of a run to this `FILE`")
 	cmd.Flags().IntVar(&o.Filter.Limit, "limit", 0, "at most so many episodes; 0 takes all")
 	filterFlags(cmd, &o.Filter)
 	cmd.MarkFlagsMutuallyExclusive("format", "bundle")
-	cmd.MarkFlagsMutuallyExclusive("format", "condition")
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
 	return cmd
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -76,7 +77,8 @@ func (a *app) serveCommand() *cobra.Command {
 			"wherever an agent or its client can look, such as in the configuration of an MCP client.\n\n" +
 			"With --mcp stdio it serves one episode to the MCP client that started it, over standard input and output, " +
 			"until the\n" +
-			"client closes them.\n\n" +
+			"client closes them. With --http, --instance serves one episode as well: whoever reaches the server plays it\n" +
+			"at /mcp or /v1/episodes/current without a token, and all else needs the token.\n\n" +
 			"Ended episodes are in the file of --out before the client gets the response, as if `seatrial run` had played " +
 			"them:\n" +
 			"`seatrial report` and `seatrial grade` read it. An existing file is resumed. On an interrupt, requests under " +
@@ -97,11 +99,11 @@ func (a *app) serveCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.http, "http", "", "address to listen on, such as 127.0.0.1:8080; port 0 takes a free one")
 	f.StringVar(&o.mcp, "mcp", "", "speak MCP over this transport instead of HTTP: "+mcpStdio)
-	f.StringVar(&o.instance, "instance", "", "alias or id of the instance that the MCP client plays")
+	f.StringVar(&o.instance, "instance", "", "alias or id of the one instance that clients play")
 	f.BoolVar(&o.aliases, "list-aliases", false, "print the aliases of the instances, and serve nothing")
 	f.StringVar(&o.aliasKey, "alias-key", "", "file with the key of aliases, made if it does not exist (default: one for "+
 		"this user)")
-	f.StringVar(&o.agent, "agent", "client", "name of the agent in reports, over --mcp "+mcpStdio)
+	f.StringVar(&o.agent, "agent", "client", "name of the agent in reports, with --instance")
 	f.StringVar(&o.out, "out", "", "file of the run; without one, episodes are not stored")
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the bearer token that clients need")
 	f.StringSliceVar(&o.hosts, "host", nil,
@@ -113,7 +115,7 @@ func (a *app) serveCommand() *cobra.Command {
 	settings.NeighboursFlag(o.recorded, &o.neighbours)
 	f.AddFlagSet(o.recorded)
 	f.StringVar(&o.embeddings, "embeddings-url", "", settings.EmbeddingsUsage)
-	settings.BudgetFlags(f, &o.budget, task.Budget{Turns: 1000, Calls: 1000}, "largest budget")
+	settings.BudgetFlags(f, &o.budget, settings.ServedBudget(), "largest budget")
 	f.IntVar(&o.limits.Episodes, "max-episodes", d.Episodes, "open episodes at a time")
 	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "time without an action after which an episode ends as silent")
 	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "time for which an ended episode can still be read")
@@ -146,8 +148,6 @@ func (o *serveOptions) check() error {
 		return nil
 	case o.mcp != "" && o.instance == "":
 		return diag.Usagef("no instance is given").WithHint("--instance ALIAS, from --list-aliases")
-	case o.mcp == "" && o.instance != "":
-		return diag.Usagef("--instance goes with --mcp %s", mcpStdio)
 	case o.mcp == "" && o.http == "":
 		return diag.Usagef("no address is given").WithHint("--http 127.0.0.1:8080")
 	case o.listing != "" && o.listing != "loose":
@@ -279,7 +279,12 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if o.mcp != "" {
 		return a.serveStdio(ctx, core, o, store, s)
 	}
-	if err := a.printServed("http://"+listener.Addr().String(), len(s.Instances), store != nil); err != nil {
+	if played != "" {
+		if options.Current, err = o.begin(ctx, core, server.Request{}); err != nil {
+			return err
+		}
+	}
+	if err := a.printServed("http://"+listener.Addr().String(), len(s.Instances), played, store != nil); err != nil {
 		return err
 	}
 	// Episodes are many small objects that live long, and a call allocates few: rare collections are enough.
@@ -319,21 +324,25 @@ func (a *app) core(ctx context.Context, o *serveOptions, c server.Config, played
 }
 
 // printServed prints the addresses of a server.
-func (a *app) printServed(address string, instances int, stored bool) error {
+func (a *app) printServed(address string, instances int, played string, stored bool) error {
 	if a.asJSON {
 		return a.printJSON(map[string]any{"url": address, "instances": instances, "openapi": address + "/openapi.json"})
 	}
-	a.printf("Serving %d instances at %s\n  API        %s/openapi.json\n  docs       %s/docs/\n"+
-		"  MCP        %s/mcp?instance=ALIAS\n", instances, address, address, address, address)
+	what, door := table.Counted(instances, "instance"), "/mcp?instance=ALIAS"
+	if played != "" {
+		what, door = "one episode", "/mcp"
+	}
+	a.printf("Serving %s at %s\n  API        %s/openapi.json\n  docs       %s/docs/\n"+
+		"  MCP        %s%s\n", what, address, address, address, address, door)
 	if !stored {
 		a.printf("  episodes are not stored: --out FILE stores them\n")
 	}
 	return nil
 }
 
-// played returns the id of the instance that the client over stdio plays, "" over HTTP.
+// played returns the id of the one instance that is played, "" if clients choose.
 func (o *serveOptions) played(s *suite.Suite, key []byte) (string, error) {
-	if o.mcp == "" {
+	if o.instance == "" {
 		return "", nil
 	}
 	for _, in := range s.Instances {
@@ -399,14 +408,9 @@ func (o *serveOptions) options(addr net.Addr, token string) (server.Options, err
 // serveStdio lets the MCP client at standard input and output play one episode. Nothing else may write there.
 func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOptions, store *episode.Store,
 	s *suite.Suite) error {
-	e, _, err := core.Open(ctx, server.Request{Instance: o.instance, Agent: o.agent, Protocol: "mcp", Session: true,
-		Loose: o.listing != ""})
-	var refusal *server.Refusal
-	if errors.As(err, &refusal) {
-		err = diag.Usagef("--instance %s: %s", o.instance, refusal.Message)
-	}
+	e, err := o.begin(ctx, core, server.Request{Protocol: "mcp", Session: true, Loose: o.listing != ""})
 	if err != nil {
-		return errors.Join(err, core.Close(context.WithoutCancel(ctx)))
+		return err
 	}
 	swept, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -422,6 +426,20 @@ func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOpt
 	}
 	_, err = runs.Of(store, s).StoreGrades(context.WithoutCancel(ctx))
 	return err
+}
+
+// begin opens the episode of --instance. After an error the core is closed.
+func (o *serveOptions) begin(ctx context.Context, core *server.Episodes, r server.Request) (*server.Episode, error) {
+	r.Instance, r.Agent = o.instance, o.agent
+	e, _, err := core.Open(ctx, r)
+	var refusal *server.Refusal
+	if errors.As(err, &refusal) {
+		err = diag.Usagef("--instance %s: %s", o.instance, refusal.Message)
+	}
+	if err != nil {
+		return nil, errors.Join(err, core.Close(context.WithoutCancel(ctx)))
+	}
+	return e, nil
 }
 
 // nopWriteCloser does not close its writer.

@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -25,6 +27,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/export"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/serve/harbor"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -74,11 +77,8 @@ func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options)
 
 // Suite writes the questions of a suite, as they read under a condition.
 func (h *Host) Suite(ctx context.Context, dir, out, under string) error {
-	if out == "" {
-		return diag.Usagef("a suite is exported into a folder").WithHint("seatrial export %s --out DIR", dir)
-	}
-	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
-		return diag.Usagef("%s exists", out).WithHint("give another --out")
+	if err := newFolder(dir, out); err != nil {
+		return err
 	}
 	s, err := runs.LoadSuite(dir)
 	if err != nil {
@@ -123,7 +123,7 @@ func (h *Host) Suite(ctx context.Context, dir, out, under string) error {
 	if err != nil {
 		return err
 	}
-	return h.writeFiles(out, files, len(questions))
+	return h.writeFiles(out, files, len(questions), "question")
 }
 
 // evaluation writes the evaluation set of a suite whose tools can be run.
@@ -158,11 +158,62 @@ func (h *Host) evaluation(ctx context.Context, s *suite.Suite, out, under string
 		}
 		return diag.Unknown("condition", under, known)
 	}
-	return h.writeFiles(out, files, n)
+	return h.writeFiles(out, files, n, "question")
 }
 
-// writeFiles writes the files of an export into a new folder, in one move.
-func (h *Host) writeFiles(out string, files map[string][]byte, questions int) (err error) {
+// Harbor is the format of [Host.Tasks].
+const Harbor = "harbor"
+
+// Tasks writes the instances of a suite as Harbor's task folders, those under a condition unless it is "", at most
+// limit unless it is 0.
+func (h *Host) Tasks(ctx context.Context, dir, out, under string, limit int) error {
+	if err := newFolder(dir, out); err != nil {
+		return err
+	}
+	s, err := runs.LoadSuite(dir)
+	if err != nil {
+		return err
+	}
+	worlds := proof.NewWorlds(s, 0)
+	defer worlds.Close()
+	made, err := harbor.Make(ctx, episode.NewStage(s, worlds, environment.Limits{}), s, harbor.Options{
+		Under: under, Limit: limit, Budget: settings.ServedBudget(),
+	})
+	if err != nil {
+		return err
+	}
+	if made.Tasks == 0 && under != "" && !slices.Contains(made.Known, under) {
+		return diag.Unknown("condition", under, made.Known)
+	}
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(made.LeftOut)) {
+		reasons = append(reasons, fmt.Sprintf("%d left out: %s", made.LeftOut[reason], reason))
+	}
+	if made.Tasks == 0 {
+		return diag.Usagef("no instance of %s can be written as a task; %s", dir, strings.Join(reasons, "; "))
+	}
+	if err := h.writeFiles(out, made.Files, made.Tasks, "task"); err != nil {
+		return err
+	}
+	for _, reason := range reasons {
+		h.Printf("%s\n", reason)
+	}
+	return nil
+}
+
+// newFolder refuses a place for an export of a suite that is missing or exists.
+func newFolder(dir, out string) error {
+	if out == "" {
+		return diag.Usagef("a suite is exported into a folder").WithHint("seatrial export %s --out DIR", dir)
+	}
+	if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
+		return diag.Usagef("%s exists", out).WithHint("give another --out")
+	}
+	return nil
+}
+
+// writeFiles writes the files of an export into a new folder, in one move, and prints how many things they contain.
+func (h *Host) writeFiles(out string, files map[string][]byte, n int, thing string) (err error) {
 	partial := out + ".partial"
 	if err := os.RemoveAll(partial); err != nil { // of an export that was killed
 		return err
@@ -184,6 +235,6 @@ func (h *Host) writeFiles(out string, files map[string][]byte, questions int) (e
 	if err := os.Rename(partial, out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(h.Out, "%d questions in %d files: %s\n", questions, len(files), out)
+	_, err = fmt.Fprintf(h.Out, "%s in %s: %s\n", table.Counted(n, thing), table.Counted(len(files), "file"), out)
 	return err
 }

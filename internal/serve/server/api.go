@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/serve/openenv"
 	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -32,8 +33,11 @@ type Options struct {
 	// 0 means DefaultMaxBody, and no delay.
 	MaxBody  int64
 	MaxDelay time.Duration
-	Log      *slog.Logger // of requests; nil for none
-	Version  string       // of the program, at /version
+	// Current, if it is not nil, is an episode in which any caller may act without a token, under the name "current" and
+	// at /mcp.
+	Current *Episode
+	Log     *slog.Logger // of requests; nil for none
+	Version string       // of the program, at /version
 }
 
 // DefaultMaxBody is the longest body of a request, in bytes.
@@ -46,6 +50,7 @@ type api struct {
 	indexes indexes
 	batches batches
 	desks   desks
+	openEnv *openenv.Handler
 
 	requests atomic.Int64 // with a log: so far
 }
@@ -59,7 +64,7 @@ type route struct {
 
 // routes is the table of all operations.
 func routes() []route {
-	return []route{
+	return append([]route{
 		{http.MethodGet, "/v1/instances", true, (*api).listInstances},
 		{http.MethodPost, "/v1/episodes", true, (*api).createEpisode},
 		{http.MethodGet, "/v1/episodes", true, (*api).listEpisodes},
@@ -79,7 +84,7 @@ func routes() []route {
 		{http.MethodDelete, "/v1/batches/{batch}", true, (*api).deleteBatch},
 		{http.MethodPost, "/v1/batches/{batch}/reset", true, (*api).resetBatch},
 		{http.MethodPost, "/v1/batches/{batch}/steps", true, (*api).stepBatch},
-	}
+	}, openEnvRoutes()...)
 }
 
 // NewHandler serves a core: the API, its OpenAPI document at /openapi.json and a page about it at /docs/, and MCP.
@@ -88,6 +93,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 		options.MaxBody = DefaultMaxBody
 	}
 	a := &api{core: core, options: options}
+	a.openEnv = a.newOpenEnv()
 	mux := http.NewServeMux()
 	for _, rt := range routes() {
 		mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +152,13 @@ func (a *api) episode(w http.ResponseWriter, r *http.Request) *Episode {
 	return a.episodeOf(w, r, r.PathValue("episode"))
 }
 
+// currentName is the name of [Options.Current] in addresses.
+const currentName = "current"
+
 func (a *api) episodeOf(w http.ResponseWriter, r *http.Request, name string) *Episode {
+	if name == currentName && a.options.Current != nil {
+		return a.options.Current
+	}
 	e := a.core.Get(name)
 	operator := a.isOperator(r)
 	if e == nil && operator && a.options.Token != "" {

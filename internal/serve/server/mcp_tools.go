@@ -210,3 +210,9 @@ func instructions(view *task.View, a *acts) string {
 	}
 	return b.String()
 }
+
+// Instructions says to an agent that acts over MCP what is to be done, and how: what a session starts with.
+func Instructions(view *task.View) string {
+	a := actsFor(view, false)
+	return instructions(view, &a)
+}
