@@ -118,7 +118,7 @@ printf '{"reward":%s,"lenient":%s,"calls":%s,"turns":%s}\n' "$(is success)" "$(i
 func readme(image string) []byte {
 	return []byte(`# Tasks for Harbor
 
-Each folder in ` + "`tasks`" + ` is an instance of a suite of Seatrial. All share one image with the program and the suite:
+Each folder in tasks is an instance of a suite of Seatrial. All share one image with the program and the suite:
 
     cp "$(command -v seatrial)" image/seatrial
     cp -r SUITE image/suite
@@ -126,8 +126,8 @@ Each folder in ` + "`tasks`" + ` is an instance of a suite of Seatrial. All shar
     export SEATRIAL_TOKEN="$(openssl rand -hex 32)"
     harbor run --path tasks --agent oracle
 
-The oracle must get 1 everywhere, and the agent ` + "`nop`" + ` 0. The episode runs in a service of its own, ` + "`seatrial`" + `. The agent's
-container gets neither the suite nor the token, and nothing of ` + "`task.toml`, `solution` or `tests`" + ` while the agent acts. Do not
-mount this folder into it.
+The oracle must get 1 everywhere, and the agent nop 0. The episode runs in a service of its own, named seatrial. The
+agent's container gets neither the suite nor the token, and while the agent acts nothing of task.toml, solution or tests.
+Do not mount this folder into it.
 `)
 }

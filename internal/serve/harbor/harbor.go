@@ -174,8 +174,8 @@ func (r *recorder) Next(ctx context.Context, view *task.View, seen []task.Observ
 // instruction is what the agent is told.
 func instruction(view *task.View) string {
 	return server.Instructions(view) + `
-The tools are those of the MCP server ` + "`seatrial`" + `, at http://seatrial:8080/mcp. Over plain HTTP,
-GET http://seatrial:8080/v1/episodes/current/tools lists them, POST …/current/tools/NAME calls one with its arguments as
-JSON, and POST …/current/answer with {"answer": VALUE} or …/current/decline with {"reason": TEXT} ends the episode.
+The tools are those of the MCP server seatrial, at http://seatrial:8080/mcp. Over plain HTTP,
+GET http://seatrial:8080/v1/episodes/current/tools lists them, POST …/current/tools/NAME calls one with its arguments
+as JSON, and POST …/current/answer with {"answer": VALUE} or …/current/decline with {"reason": TEXT} ends the episode.
 `
 }

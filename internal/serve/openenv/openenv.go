@@ -219,6 +219,9 @@ func (s *session) step(ctx context.Context, data json.RawMessage) ([]byte, error
 		return nil, invalidf("Reset the environment first.")
 	}
 	results, err := s.batch.Step(ctx, []*task.Turn{{Actions: []task.Action{action}}})
+	if err == nil {
+		err = results[0].Failed
+	}
 	if err != nil {
 		s.batch = nil // the next reset makes an environment anew
 		return nil, err

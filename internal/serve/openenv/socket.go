@@ -141,7 +141,8 @@ func (h *Handler) answer(ctx context.Context, s *session, text []byte) (kind str
 }
 
 // rpcRefusal answers MCP over the socket: the server speaks it at /mcp.
-const rpcRefusal = `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"MCP is spoken at /mcp?instance=ALIAS."}}`
+const rpcRefusal = `{"jsonrpc":"2.0","id":null,"error":` +
+	`{"code":-32601,"message":"MCP is spoken at /mcp?instance=ALIAS."}}`
 
 func guarded(do func() ([]byte, error)) (data []byte, err error) {
 	defer diag.Guard(&err, "environment")

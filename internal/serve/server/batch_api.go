@@ -218,6 +218,7 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 	}
 	size := 64
 	for i := range results {
+		a.core.note(results[i].Failed)
 		size += 64
 		for j := range results[i].Observations {
 			size += 160 + len(results[i].Observations[j].Content)
@@ -256,10 +257,13 @@ func (a *api) appendResult(text []byte, b *training.Batch, r *training.Result) (
 	text = strconv.AppendBool(text, r.Done && !r.Truncated)
 	text = append(text, `,"truncated":`...)
 	text = strconv.AppendBool(text, r.Truncated)
+	if r.Failed != nil {
+		text = append(text, `,"failed":true`...)
+	}
 	if a.core.config.Rewards {
 		text = append(text, `,"reward":`...)
 		text = strconv.AppendFloat(text, r.Reward, 'g', -1, 64)
-		if r.Ended {
+		if r.Ended && r.Failed == nil {
 			measured, err := json.Marshal(r.Components)
 			if err != nil {
 				return nil, err

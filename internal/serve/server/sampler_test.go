@@ -4,12 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/serve/training"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -283,5 +288,103 @@ func TestBatchArguments(t *testing.T) {
 	}
 	if !list[0].Done || list[0].Outcome != "" || list[0].Reward != 0 {
 		t.Errorf("a server without rewards told %+v", list[0])
+	}
+}
+
+// panicking are worlds of which that of one task panics.
+type panicking struct {
+	worlds *proof.Worlds
+	task   string
+}
+
+// Worlds implements [episode.Worlds].
+func (p panicking) Worlds(ctx context.Context, in *suite.Instance, t *task.Task) (
+	environment.World, []environment.World, error,
+) {
+	world, neighbours, err := p.worlds.Worlds(ctx, in, t)
+	if t.ID == p.task {
+		world = gone{world}
+	}
+	return world, neighbours, err
+}
+
+// gone is a world that cannot be asked.
+type gone struct{ environment.World }
+
+// Query implements [environment.World].
+func (gone) Query(context.Context, string, []task.Value) (*task.Result, error) {
+	panic("the disk is gone")
+}
+
+// An environment that fails ends alone: the others of its batch take their step and get their rewards.
+func TestOneEnvironmentFails(t *testing.T) {
+	h, worlds := openHarbour(t)
+	tasks := h.Index()
+	var ids []string
+	var plans []*task.Plan
+	for _, in := range instances(t, task.StyleFunc) {
+		if len(in.Conditions) == 0 && len(tasks[in.Task].Plans[0].Calls) == 1 && len(ids) < 3 {
+			ids, plans = append(ids, in.ID), append(plans, &tasks[in.Task].Plans[0])
+		}
+	}
+	var failures []string
+	core := newCore(t, func(c *server.Config) {
+		c.Worlds = panicking{worlds, h.Instances[slices.IndexFunc(h.Instances, func(in *suite.Instance) bool {
+			return in.ID == ids[1]
+		})].Task}
+		c.Failed = func(err error) { failures = append(failures, err.Error()) }
+	})
+	s := newSite(t, core, server.Options{})
+	body, err := task.Marshal(map[string]any{"instances": ids, "auto_reset": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, header := s.do(http.MethodPost, "/v1/batches", string(body))
+	at := header.Get("Location")
+	s.do(http.MethodPost, at+"/reset", "")
+	step := func(turn func(i int) task.Action) (results []struct {
+		Done, Truncated, Failed bool
+		Reward                  float64
+		View                    json.RawMessage
+	}) {
+		var turns []task.Turn
+		for i := range ids {
+			turns = append(turns, task.Turn{Actions: []task.Action{turn(i)}})
+		}
+		var list []map[string]any
+		for _, turn := range turns {
+			list = append(list, map[string]any{"actions": turn.Actions})
+		}
+		body, err := task.Marshal(map[string]any{"turns": list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, data, _ := s.do(http.MethodPost, at+"/steps", string(body))
+		if err := json.Unmarshal(data, &struct{ Results any }{&results}); err != nil || status != http.StatusOK {
+			t.Fatalf("%d %s: %v", status, data, err)
+		}
+		return results
+	}
+	results := step(func(i int) task.Action {
+		arguments, err := task.Marshal(plans[i].Calls[0].Arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task.Action{Kind: task.ActionCall, Tool: plans[i].Calls[0].Tool, Arguments: arguments, Label: "call_1"}
+	})
+	for i, r := range results {
+		if failed := i == 1; r.Failed != failed || r.Done != failed || r.Truncated != failed || (r.View != nil) != failed {
+			t.Errorf("environment %d: %+v", i, r)
+		}
+	}
+	for i, r := range step(func(int) task.Action {
+		return task.Action{Kind: task.ActionAnswer, Answer: json.RawMessage(`"$call_1$"`)}
+	}) {
+		if (r.Reward == 1) != (i != 1) {
+			t.Errorf("environment %d gets %v", i, r.Reward)
+		}
+	}
+	if len(failures) != 1 || !strings.Contains(failures[0], "the disk is gone") {
+		t.Errorf("failures: %q", failures)
 	}
 }

@@ -2,7 +2,6 @@ package training
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -72,6 +71,9 @@ type Result struct {
 	Instance string
 
 	Ended bool // with this turn
+	// Failed is Seatrial's own failure in this environment: nil for all else. The episode has ended then, as truncated and
+	// without a reward, and does not count; the other environments continue.
+	Failed error
 }
 
 // maxWeight bounds the weights of rewards, so that rewards are numbers.
@@ -241,7 +243,7 @@ func (b *Batch) begin(at *seat) (*task.View, error) {
 }
 
 // Step takes a turn in each environment: the i-th turn is for the i-th one, and nil lets it be. An environment that has
-// ended, or has not begun, answers that it has.
+// ended, or has not begun, answers that it has. One that fails ends, and says so in its own result.
 func (b *Batch) Step(ctx context.Context, turns []*task.Turn) ([]Result, error) {
 	if len(turns) != len(b.seats) {
 		return nil, refuse(RefusedBad, "There are %d turns for %d environments.", len(turns), len(b.seats))
@@ -256,24 +258,38 @@ func (b *Batch) Step(ctx context.Context, turns []*task.Turn) ([]Result, error) 
 		return nil, err
 	}
 	defer leave()
-	results, errs := make([]Result, len(turns)), make([]error, len(turns))
+	results := make([]Result, len(turns))
 	workers := min(runtime.GOMAXPROCS(0), len(turns))
 	var done sync.WaitGroup
 	for w := range workers {
 		done.Go(func() {
 			for i := w; i < len(turns); i += workers {
 				if turns[i] != nil {
-					errs[i] = b.step(&b.seats[i], turns[i], &results[i])
+					if err := b.step(&b.seats[i], turns[i], &results[i]); err != nil {
+						results[i] = failed(turns[i], err)
+					}
 				}
 			}
 		})
 	}
 	done.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	if stopping := b.room.config.Stopping; stopping.Err() != nil {
+		return nil, context.Cause(stopping)
 	}
 	return results, b.again(turns, results)
 }
+
+// failed is the result of a turn in an environment that failed.
+func failed(turn *task.Turn, err error) Result {
+	observations := Ended(turn)
+	for i := range observations {
+		observations[i].Error = &task.ToolError{Code: CodeFailed, Message: "The environment failed."}
+	}
+	return Result{Observations: observations, Done: true, Truncated: true, Ended: true, Failed: err}
+}
+
+// CodeFailed is the code of observations in an environment that failed.
+const CodeFailed = "environment_failed"
 
 // again begins the environments again that ended, one after the other, so that a sampler draws in their order.
 func (b *Batch) again(turns []*task.Turn, results []Result) (err error) {
