@@ -114,7 +114,6 @@ var layout = []string{
 	"serve/listen",
 	"serve/telemetry",
 	"serve/view",
-	"serve/relay",
 	"serve/training",
 	"serve/openenv",
 	"serve/server",

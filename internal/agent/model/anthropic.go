@@ -29,7 +29,6 @@ var anthropic = provider{
 		return header
 	},
 	env: "ANTHROPIC", encode: encodeAnthropic, decode: decodeAnthropic, ends: endsAnthropic, assemble: assembleAnthropic,
-	foreign: foreignAnthropic,
 }
 
 func encodeAnthropic(r Request, plain, _ bool) (object, error) {
