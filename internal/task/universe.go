@@ -367,8 +367,9 @@ func (t *Task) Plan(kind string) *Plan {
 	return nil
 }
 
-// Path is a way to the right answer other than the plans of a task. It has one or two calls, and a search over all
-// fitting calls found it (Hell or High Water §3.1 and appendix A). Its kind is path-1, path-2, …
+// Path is a way to the right answer other than the plans of a task (Hell or High Water §3.1 and appendix A). In the
+// styles func and rest it has one or two calls, and a search over all fitting calls found it; in slot and sel it does
+// without a tool of the plan. Its kind is path-1, path-2, …
 type Path struct {
 	Plan
 	// Accidental means that it returns a right answer on the published database but not on all of its neighbours: an
@@ -389,6 +390,17 @@ func (t *Task) Sound() []*Plan {
 		}
 	}
 	return plans
+}
+
+// PathTools lists the tools of the ways beside the plans, with repetitions.
+func (t *Task) PathTools() []string {
+	var names []string
+	for i := range t.Paths {
+		for j := range t.Paths[i].Calls {
+			names = append(names, t.Paths[i].Calls[j].Tool)
+		}
+	}
+	return names
 }
 
 // Literal is a value of the request: a literal of the SQL that is an argument of the direct plan.

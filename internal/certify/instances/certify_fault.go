@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seatrial/seatrial/internal/agent/action"
+	"github.com/seatrial/seatrial/internal/certify/effect"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -44,6 +46,7 @@ const (
 	CheckSurvived = "recovery_gives_gold"   // the recovery policy reaches gold within the base budget
 	CheckAnyFirst = "recovery_from_each"    // it does so whichever tool of any right path is called first
 	CheckHarmless = "harmless_gives_gold"   // both policies reach gold if nothing goes wrong
+	CheckStarts   = "starts_no_answer"      // no starting table is the answer of a hopeless instance
 	CheckClean    = "clean_pair_gives_gold" // the recovery policy reaches gold on the task under no condition
 )
 
@@ -99,7 +102,7 @@ func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance)
 	if c.task, err = f.stage.Shown(in); err != nil {
 		return nil, err
 	}
-	return c.certify(ctx)
+	return c.certify(ctx, clean)
 }
 
 // certification is the work on one instance.
@@ -114,8 +117,11 @@ func (c *certification) refuse(reason, format string, args ...any) *Certified {
 	return &Certified{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-func (c *certification) certify(ctx context.Context) (*Certified, error) {
+func (c *certification) certify(ctx context.Context, clean *suite.Instance) (*Certified, error) {
 	if c.in.Role == condition.RoleHopeless {
+		if refused, err := c.startsAnswer(ctx, clean); refused != nil || err != nil {
+			return refused, err
+		}
 		return c.declines(ctx)
 	}
 	blind, record, err := c.play(ctx, policyBlind, "")
@@ -131,9 +137,9 @@ func (c *certification) certify(ctx context.Context) (*Certified, error) {
 		if blind.Success || !blind.Landed {
 			return c.refuse(ReasonNotLanded, "the policy that does not look ends with %s, and %d decisions were applied",
 				outcome(&blind),
-				applied(record)), nil
+				effect.Applied(record)), nil
 		}
-		cert.Fault.Landed = landed(record)
+		cert.Fault.Landed = effect.Of(record)
 		cert.Checks = append(cert.Checks, CheckLands)
 	case !blind.Success:
 		return c.refuse(ReasonNotClean, "the policy that does not look ends with %s", outcome(&blind)), nil
@@ -154,7 +160,7 @@ func (c *certification) certify(ctx context.Context) (*Certified, error) {
 	cert.Fault.Turns, cert.Fault.Calls = recovered.Turns, recovered.Calls
 	if c.in.Role == condition.RoleFault {
 		cert.Checks = append(cert.Checks, CheckSurvived)
-		cert.Fault.Recovered, cert.Fault.Backup = backup(c.task, c.in.Primary, record)
+		cert.Fault.Recovered, cert.Fault.Backup = effect.Backup(c.task, c.in.Primary, record)
 		refused, err := c.anyFirst(ctx)
 		if refused != nil || err != nil {
 			return refused, err
@@ -177,6 +183,43 @@ func (c *certification) declines(ctx context.Context) (*Certified, error) {
 	cert.Fault.Turns, cert.Fault.Calls = g.Turns, g.Calls
 	cert.Checks = append(cert.Checks, CheckDeclines, CheckClean)
 	return c.out, nil
+}
+
+// startsAnswer answers with each starting table, which no tool has to make: none may be the right answer.
+func (c *certification) startsAnswer(ctx context.Context, clean *suite.Instance) (*Certified, error) {
+	if len(c.task.Starts) == 0 {
+		return nil, nil
+	}
+	whole, err := c.stage.Shown(clean)
+	if err != nil {
+		return nil, err
+	}
+	for _, start := range c.task.Starts {
+		seat := episode.Seat{Header: certifyingHeader(c.in, policyRecover, policyRecover), Budget: episode.BudgetOf(c.in, c.task)}
+		record, err := play(ctx, c.stage, c.in, c.task, policyRecover, seat, func(episode.Agent) episode.Agent {
+			return answering(start.Label)
+		})
+		if err != nil {
+			return nil, err
+		}
+		g, err := grade.Of(whole, record)
+		if err != nil {
+			return nil, err
+		}
+		if g.Success {
+			return c.refuse(ReasonNotHopeless, "the starting table %s is the answer, without a call", start.Label), nil
+		}
+	}
+	c.out.Certificate.Checks = append(c.out.Certificate.Checks, CheckStarts)
+	return nil, nil
+}
+
+// answering answers with a starting table, by its label.
+type answering string
+
+// Next implements [episode.Agent].
+func (a answering) Next(context.Context, *task.View, []task.Observation) (task.Turn, error) {
+	return task.Turn{Actions: []task.Action{action.AnswerReference(string(a))}}, nil
 }
 
 // anyFirst plays an adaptive fault once for each tool that it can affect first.
@@ -280,62 +323,4 @@ func (p *probing) Next(ctx context.Context, view *task.View, seen []task.Observa
 		seen = nil
 	}
 	return p.Agent.Next(ctx, view, seen)
-}
-
-func applied(t *transcript.Transcript) int {
-	n := 0
-	for i := range t.Events {
-		if t.Events[i].Kind == transcript.EventDecision && t.Events[i].Applied {
-			n++
-		}
-	}
-	return n
-}
-
-// landedWrong is the effect of a fault that caused no error.
-const landedWrong = "wrong_answer"
-
-// landed returns the effect of a fault: the code of the last error in an episode, or a wrong answer.
-func landed(t *transcript.Transcript) string {
-	code := landedWrong
-	for i := range t.Events {
-		if e := &t.Events[i]; e.Kind == transcript.EventCall && e.Error != nil {
-			code = e.Error.Code
-		}
-	}
-	return code
-}
-
-// Backup plans by their number of calls.
-const (
-	backupSingle = "single"
-	backupMulti  = "multi"
-)
-
-// backup returns the kind of the plan by which an episode recovered: the primary plan if each of its tools answered,
-// else the first plan whose tools all did. The second value says whether that plan makes one call or several.
-func backup(task *task.Task, primary string, t *transcript.Transcript) (kind, calls string) {
-	answered := map[string]bool{}
-	for i := range t.Events {
-		if e := &t.Events[i]; e.Kind == transcript.EventCall && e.Error == nil {
-			answered[e.Tool] = true
-		}
-	}
-	plan := task.Plan(primary)
-	for _, other := range task.Sound() {
-		if whole(plan, answered) {
-			break
-		}
-		if whole(other, answered) {
-			plan = other
-		}
-	}
-	if len(plan.Calls) > 1 {
-		return plan.Kind, backupMulti
-	}
-	return plan.Kind, backupSingle
-}
-
-func whole(plan *task.Plan, answered map[string]bool) bool {
-	return !slices.ContainsFunc(plan.Calls, func(c task.Call) bool { return !answered[c.Tool] })
 }

@@ -73,7 +73,14 @@ func (w *hopelessWorker) Close() { w.finder.Close() }
 
 func (w *hopelessWorker) work(ctx context.Context, _ int, t *task.Task, query *sqlast.Query) (*Yield, error) {
 	y := &Yield{}
-	choice, refusal, err := w.finder.Find(ctx, t, query, pathTools(t), distractors)
+	var choice *twin.Choice
+	var refusal *twin.Refusal
+	var err error
+	if len(t.Starts) > 0 {
+		choice, refusal, err = w.finder.Blind(ctx, t, query)
+	} else {
+		choice, refusal, err = w.finder.Find(ctx, t, query, t.PathTools(), distractors)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +92,15 @@ func (w *hopelessWorker) work(ctx context.Context, _ int, t *task.Task, query *s
 	}
 	for _, kind := range w.kinds {
 		for _, within := range w.around {
-			if refusal != nil {
+			switch {
+			case refusal != nil:
 				y.refuse(t, underHopeless(kind, within), refusal.Reason, refusal.Message)
-			} else if err := w.makeKind(ctx, y, t, kind, within, choice); err != nil {
+				continue
+			case len(t.Starts) > 0 && len(within) > 0:
+				y.refuse(t, underHopeless(kind, within), ReasonNotHopeless, "tools that a search finds do not fail")
+				continue
+			}
+			if err := w.makeKind(ctx, y, t, kind, within, choice); err != nil {
 				return nil, err
 			}
 		}
@@ -162,7 +175,7 @@ func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
 // hopelessInstances derives the instances of a task under a hopeless kind in all its variants. They show the wrong
 // tools and those of the plans. If the kind removes the right tools, the hopeless instance shows only the wrong ones.
 // Its variants show as many tools: each right tool replaces a wrong one that the seed draws. Toolkits keep the order
-// of tools that the task's agents see without conditions.
+// of tools that the task's agents see without conditions. A choice without a toolkit shows all tools.
 func hopelessInstances(
 	base *suite.Instance, t *task.Task, tools []*task.Tool, struck struckWithin, chosen *twin.Choice,
 ) ([]*suite.Instance, *suite.Rejection, error) {
@@ -176,7 +189,7 @@ func hopelessInstances(
 			whole, gold = append(whole, tool.Name), gold+1
 		}
 	}
-	if takesToolsAway(kind) {
+	if takesToolsAway(kind) && chosen.Toolkit != nil {
 		if gold >= len(wrong) {
 			return nil, suite.RefuseInstance(t, underHopeless(kind, struck.within), twin.ReasonFew, fmt.Sprintf(
 				"%d wrong tools remain, and the plans need %d tools in their place", len(wrong), gold)), nil
@@ -197,7 +210,9 @@ func hopelessInstances(
 		return nil, placed.refused[0], nil
 	}
 	for _, in := range placed.instances {
-		in.Toolkit = whole
+		if chosen.Toolkit != nil {
+			in.Toolkit = whole
+		}
 		if in.Conditions[len(in.Conditions)-1].Role() == condition.RoleHopeless {
 			in.Role = condition.RoleHopeless
 			in.ID = suite.InstanceID{Task: t.ID, Specification: underHopeless(kind, struck.within)}.String()
@@ -253,15 +268,4 @@ func (m *maker) drawHopeless(made *Yield, kinds []string, around [][]condition.C
 	}
 	kept.Twins = slices.DeleteFunc(made.Twins, func(t *suite.Twin) bool { return !twins[t.ID] })
 	return kept
-}
-
-// pathTools lists the tools of the right ways of a task beside its plans.
-func pathTools(t *task.Task) []string {
-	var names []string
-	for i := range t.Paths {
-		for j := range t.Paths[i].Calls {
-			names = append(names, t.Paths[i].Calls[j].Tool)
-		}
-	}
-	return names
 }

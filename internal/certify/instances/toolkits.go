@@ -120,7 +120,7 @@ func (c *toolkitChooser) work(ctx context.Context, at int, t *task.Task, query *
 		kit := &chosenToolkit{asked: asked}
 		switch asked.Name {
 		case condition.NameReplaceTool:
-			kit.choice, kit.refused, err = c.finder.Replace(ctx, t, query, pathTools(t), wanted.Tools)
+			kit.choice, kit.refused, err = c.finder.Replace(ctx, t, query, t.PathTools(), wanted.Tools)
 			if err == nil && kit.refused == nil {
 				kit.refused, err = checkChoice(ctx, c.finder, t, query, kit.choice)
 			}

@@ -28,12 +28,17 @@ type FoundPaths struct {
 	Tried int
 	// Omitted counts the calls that bounds cut off, and the right ways that were not tried on the neighbours.
 	Omitted int
-	// Dropped counts right ways that do not reach gold in the environment.
+	// Dropped counts right ways, or proposals, that do not reach gold in the environment.
 	Dropped int
+	// Open says that there may be right ways of other forms than those looked for: operations on data handles have too
+	// many.
+	Open bool
 }
 
-// Paths looks for right ways of one or two calls beside the plans of a proven claim (Hell or High Water §3.1 and
-// appendix A), in the styles func and rest: operations on data handles have too many.
+// Paths looks for right ways beside the plans of a proven claim (Hell or High Water §3.1 and appendix A). In the styles
+// slot and sel, operations on data handles have too many ways to list; there it looks for one that does without each
+// tool of the plan, among the sequences that [detour.Around] proposes. What follows is about the styles func and rest,
+// where it looks for ways of one or two calls.
 //
 // It calls every tool of the database with the literals of the request. It then calls every tool whose result can be
 // gold, with a column of an earlier result for one argument and literals for the others; a tool that takes records
@@ -51,8 +56,12 @@ type FoundPaths struct {
 // Seatrial's own failure, or a [database.LimitError] if a statement exceeds its time limit.
 func (p *Prover) Paths(ctx context.Context, c *Claim, proof *Proof) (*FoundPaths, error) {
 	style := cmp.Or(c.Style, task.StyleFunc)
-	if style != task.StyleFunc && style != task.StyleRest {
-		return nil, fmt.Errorf("right ways in the style %q cannot be listed", style)
+	switch style {
+	case task.StyleFunc, task.StyleRest:
+	case task.StyleSlot, task.StyleSel:
+		return p.detours(ctx, c, proof)
+	default:
+		return nil, fmt.Errorf("right ways in the style %q cannot be looked for", style)
 	}
 	kit, err := p.pathKit(style)
 	if err != nil {
@@ -519,7 +528,7 @@ func (s *pathSearch) publish(ctx context.Context, w *way) error {
 // Beyond returns which of some tools may be on a right way that is not listed: none if the search of all tools was
 // complete, else all of them. It also returns how many calls and chains the search made.
 func (w *FoundPaths) Beyond(tools []*task.Tool) (found []string, searched int) {
-	if w == nil || w.Omitted > 0 {
+	if w == nil || w.Omitted > 0 || w.Open {
 		for _, t := range tools {
 			found = append(found, t.Name)
 		}
@@ -528,6 +537,7 @@ func (w *FoundPaths) Beyond(tools []*task.Tool) (found []string, searched int) {
 	return nil, w.Tried
 }
 
-// HasPaths reports whether right ways beside the plans can be listed in a style: operations on data handles have too
-// many.
-func HasPaths(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
+// HasPaths reports whether right ways beside the plans are looked for in a style.
+func HasPaths(style string) bool {
+	return slices.Contains([]string{task.StyleFunc, task.StyleRest, task.StyleSlot, task.StyleSel}, style)
+}

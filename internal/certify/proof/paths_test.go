@@ -426,7 +426,7 @@ func TestPathsHeedTimeLimits(t *testing.T) {
 	}
 }
 
-// TestPathsOfOtherStyles: ways through operations on data handles are not listed.
+// TestPathsOfOtherStyles looks for ways in styles of which the prover has no tools.
 func TestPathsOfOtherStyles(t *testing.T) {
 	s := searchScript(t, bay, []string{heaviest}, nil)
 	for _, style := range []string{task.StyleSlot, task.StyleSel, task.StyleRest} {

@@ -32,10 +32,19 @@ const (
 // independently of the authorizer, Check calls every tool on both worlds, with the request's literals and with drawn
 // values: each call must return the same bytes.
 //
+// A choice of [Finder.Blind] has no toolkit, and its twin alone is checked.
+//
 // Without a twin: a search of the toolkit finds nothing, in as many calls. The error is Seatrial's own failure, or a
 // [database.LimitError] if a statement exceeds its time limit.
 func (f *Finder) Check(ctx context.Context, task *task.Task, query *sqlast.Query, c *Choice) (string, error) {
 	k := f.kits[task.Style]
+	if k == nil && c.Twin != nil && len(c.Toolkit) == 0 { // of Blind: no tool answers
+		reason, err := f.checkTwin(ctx, nil, task, query, c)
+		if err != nil {
+			return "", fmt.Errorf("twin of task %s: %w", task.ID, err)
+		}
+		return reason, nil
+	}
 	if k == nil {
 		return fmt.Sprintf("there are no tools of the style %q whose reads are known", task.Style), nil
 	}

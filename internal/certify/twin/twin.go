@@ -251,6 +251,22 @@ func (f *Finder) Find(
 	})
 }
 
+// Blind finds a twin for a task whose every tool fails, so that nothing of the database is seen. The choice has no
+// toolkit: all tools are shown. It serves the styles whose tools can read any column.
+func (f *Finder) Blind(ctx context.Context, task *task.Task, query *sqlast.Query) (*Choice, *Refusal, error) {
+	columns, err := f.columns(ctx, query)
+	for i := 0; i < len(columns) && err == nil; i++ {
+		var found *change
+		if found, err = f.change(ctx, task, query, columns[i]); found != nil && err == nil {
+			return &Choice{Twin: f.publish(task, columns[i], found)}, nil, nil
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("twin of task %s: %w", task.ID, err)
+	}
+	return nil, &Refusal{reasonNoTwin, "no change of one column that the query reads changes the answer"}, nil
+}
+
 // Replace chooses a toolkit in which a task is hopeless as [Finder.Find] does, but replaces each of the plans' tools
 // with its most similar one (Incomplete Conditions, "Replacement of Relevant API"), and fills up to size with drawn
 // others. It takes the column for which the toolkit is complete and the replacements are most similar.

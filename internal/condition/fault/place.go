@@ -351,6 +351,18 @@ func (p *Placement) OnHandles() bool {
 	return p.Task.Style == task.StyleSlot || p.Task.Style == task.StyleSel
 }
 
+// Operations lists the shown tools that work on data handles.
+func (p *Placement) Operations() []string {
+	var names []string
+	for _, t := range p.Tools {
+		if t.Body != nil && t.Body.Engine == task.EngineRelation {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Literal is an argument that a plan gives as a value.
 type Literal struct {
 	Name  string

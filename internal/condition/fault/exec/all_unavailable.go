@@ -14,8 +14,9 @@ var AllUnavailable = &fault.Kind{
 	Survival: fault.Survival{
 		Hazard:  fault.HazardExecution,
 		Visible: "errors that say to use another tool", By: "nothing: declining is right", Hopeless: true,
-		Parameters: "tool: that the primary plan calls first; paths: the right paths by their tools",
-		Lookalike:  "a note that the tools will be withdrawn later",
+		Parameters: "tool: that the primary plan calls first; paths: the right paths by their tools, or in slot and sel one " +
+			"list of all operations",
+		Lookalike: "a note that the tools will be withdrawn later",
 	},
 	Single: true, Settles: settlesPaths, NeedsPaths: true,
 	New: func() fault.Fault { return &allUnavailable{} },
@@ -29,10 +30,10 @@ type allUnavailable struct {
 }
 
 func (f *allUnavailable) Place(p *fault.Placement) string {
-	if p.OnHandles() {
-		return fault.ReasonOpenPaths
-	}
 	f.Tool, f.Paths = p.FirstTool(), p.Paths(true)
+	if p.OnHandles() { // any operation is on some right path, so all of them fail
+		f.Paths = [][]string{p.Operations()}
+	}
 	return ""
 }
 

@@ -1,0 +1,67 @@
+package instances_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// TestHandles builds tasks on data handles under faults that last: most tasks have a proven sequence without the tool
+// that fails, and where all tools fail, a twin world shows that nothing can be known.
+func TestHandles(t *testing.T) {
+	o := pipeline.Defaults()
+	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours = []string{"demo"}, 7, t.TempDir(), 12, 2
+	o.Styles = []string{task.StyleSlot, task.StyleSel}
+	o.Faults = []string{"exec.unavailable", "exec.all-unavailable", "distractors-only"}
+	built, err := pipeline.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := built.Suite
+	index := s.Index()
+	for _, tk := range s.Tasks {
+		for i := range tk.Paths {
+			path := &tk.Paths[i]
+			if !slices.ContainsFunc(tk.Plans[0].Calls, func(c task.Call) bool { return !calls(&path.Plan, c.Tool) }) {
+				t.Errorf("%s: %s calls every tool of the plan", tk.ID, path.Kind)
+			}
+			if len(path.Evidence) != len(path.Calls) || path.Accidental {
+				t.Errorf("%s: %s was not executed, or is accidental", tk.ID, path.Kind)
+			}
+		}
+	}
+	certificates := map[string]*suite.Certificate{}
+	for _, c := range s.Certificates {
+		certificates[c.Instance] = c
+	}
+	survived, hopeless := 0, 0
+	for _, in := range s.Instances {
+		cert := certificates[in.ID]
+		switch in.Role {
+		case condition.RoleFault:
+			survived++
+			tk := index[in.Task]
+			if other := tk.Plan(cert.Fault.Recovered); other == nil || cert.Fault.Recovered == in.Primary {
+				t.Errorf("%s is survived by %q, which is no other way", in.ID, cert.Fault.Recovered)
+			}
+		case condition.RoleHopeless:
+			hopeless++
+			if cert.Fault.Twin == "" || !slices.Contains(cert.Checks, instances.CheckTwin) ||
+				!slices.Contains(cert.Checks, instances.CheckStarts) {
+				t.Errorf("%s has the twin %q and the checks %q", in.ID, cert.Fault.Twin, cert.Checks)
+			}
+		}
+	}
+	if survived < len(s.Tasks)*9/10 || hopeless < len(s.Tasks)/2 {
+		t.Errorf("of %d tasks %d are survived and %d hopeless", len(s.Tasks), survived, hopeless)
+	}
+}
+
+func calls(plan *task.Plan, tool string) bool {
+	return slices.ContainsFunc(plan.Calls, func(c task.Call) bool { return c.Tool == tool })
+}
