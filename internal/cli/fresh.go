@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/settings"
@@ -47,7 +46,7 @@ func (a *app) openFresh(ctx context.Context, s *suite.Suite, o *settings.Run, in
 			continue
 		}
 		moved := *in
-		moved.World = fmt.Sprintf("neighbour %d", o.World)
+		moved.World = proof.NeighbourName(o.World)
 		fitting = append(fitting, &moved)
 	}
 	m.clear()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -43,11 +44,13 @@ func (a *app) openRows(ctx context.Context, path, dir string) (*runs.Run, []repo
 		return nil, nil, err
 	}
 	participants.KeepRows(run)
-	rows, err := run.Rows(ctx)
+	var rows []report.Row
+	if err = participants.StaySmall(ctx, run); err == nil {
+		rows, err = run.Rows(ctx)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, run.Close())
 	}
-	participants.StaySmall(len(rows))
 	a.warnUnfinished(run, rows)
 	return run, rows, nil
 }
@@ -73,11 +76,16 @@ func (a *app) printReport(d table.Document, format string) error {
 		format = table.FormatJSON
 	}
 	width, terminal := a.Width(a.raw.Out)
-	text, err := table.Write(d, format, table.Terminal{Width: width, Colour: terminal && a.Getenv("NO_COLOR") == ""})
+	colour := terminal && a.Getenv("NO_COLOR") == ""
+	text, err := table.Write(d, format, table.Terminal{Width: width, Colour: colour})
 	if err != nil {
 		return err
 	}
-	a.printf("%s", text)
+	out := a.Out
+	if colour && format == table.FormatText {
+		out = a.raw.Out // for bold headings: a text with colours is safe already
+	}
+	_, _ = io.WriteString(out, text) // a closed stream is no error
 	return nil
 }
 
@@ -219,6 +227,9 @@ func (a *app) gradeCommand() *cobra.Command {
 			defer func() { err = errors.Join(err, store.Close()) }()
 			r, err := runs.WithSuite(store, suiteDir)
 			if err != nil {
+				return err
+			}
+			if err := participants.StaySmall(cmd.Context(), r); err != nil {
 				return err
 			}
 			rows, err := r.StoreGrades(cmd.Context())

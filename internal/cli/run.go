@@ -287,6 +287,9 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 			progress.Skipped+progress.Done-progress.Failed(), progress.Total, a.resumeHint))
 	}
 	if err == nil {
+		err = participants.StaySmall(ctx, run)
+	}
+	if err == nil {
 		rows, err = run.StoreGrades(ctx)
 	}
 	if n := progress.Invalid[transcript.EndProvider]; err == nil && progress.Done > 0 && n == progress.Done {

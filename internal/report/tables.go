@@ -32,22 +32,22 @@ func (r *Report) Tables() []*table.Table {
 
 // Text writes the report as aligned tables.
 func (r *Report) Text(terminal table.Terminal) string {
-	return r.join(terminal.Width, func(t *table.Table) string { return t.Text(terminal) })
+	return r.join(terminal, func(t *table.Table) string { return t.Text(terminal) })
 }
 
 // Markdown writes the report as Markdown tables.
-func (r *Report) Markdown() string { return r.join(0, (*table.Table).Markdown) }
+func (r *Report) Markdown() string { return r.join(table.Terminal{}, (*table.Table).Markdown) }
 
-func (r *Report) join(width int, write func(*table.Table) string) string {
+func (r *Report) join(terminal table.Terminal, write func(*table.Table) string) string {
 	var parts []string
 	for _, v := range r.Verdicts() {
-		parts = append(parts, strings.Join(table.Wrapped(v, width), "\n")+"\n")
+		parts = append(parts, terminal.Safe(strings.Join(table.Wrapped(v, terminal.Width), "\n"))+"\n")
 	}
 	for _, t := range r.Tables() {
 		parts = append(parts, write(t))
 	}
 	for _, note := range r.Notes {
-		parts = append(parts, note+"\n")
+		parts = append(parts, terminal.Safe(strings.Join(table.Wrapped(note, terminal.Width), "\n"))+"\n")
 	}
 	return strings.Join(parts, "\n")
 }

@@ -72,6 +72,9 @@ type freshGold struct {
 	reason, message string
 }
 
+// NeighbourName is the world of an instance ([suite.Instance]) that is played on the k-th neighbour of its database.
+func NeighbourName(k int) string { return fmt.Sprintf("neighbour %d", k) }
+
 // NewFresh opens the k-th neighbour of every database of a suite, from 1. Close frees what is opened. It fails if the
 // suite's databases have fewer neighbours.
 func NewFresh(s *suite.Suite, k int) (*Fresh, error) {

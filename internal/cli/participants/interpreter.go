@@ -84,11 +84,15 @@ func openInterpreter(ctx context.Context, o *settings.Run) (engine python.Engine
 	return engine, limits, nil
 }
 
-// StaySmall lets the garbage collector spend time so that a command which has the rows of so many episodes in memory
+// StaySmall lets the garbage collector spend time so that a command which has the rows of a run's episodes in memory
 // stays below 500 MB for a million of them. Collected as usual, it would take half as much again.
-func StaySmall(episodes int) {
-	const most, each = 400 << 20, 420 // bytes
-	debug.SetMemoryLimit(max(most, int64(episodes)*each))
+func StaySmall(ctx context.Context, run *runs.Run) error {
+	const least, each = 400 << 20, 360 // bytes; an episode needs about 250
+	episodes, _, err := run.Store.State(ctx)
+	if err == nil {
+		debug.SetMemoryLimit(max(least, int64(episodes)*each))
+	}
+	return err
 }
 
 // KeepRows lets a run, if it is not nil, keep its graded rows in the cache folder, if there is one, where it has none

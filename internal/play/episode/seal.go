@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"strconv"
 )
 
 // sealSQL is the table of the seal of a run: the number of its episodes and a digest over all columns of their rows and
@@ -98,13 +99,31 @@ func hashRows(ctx context.Context, h hash.Hash, statement *sql.Stmt, id string) 
 	for i := range values {
 		into[i] = &values[i]
 	}
+	var line []byte
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+		line = line[:0]
 		for _, v := range values {
-			_, _ = fmt.Fprintf(h, "%T %q\n", v, fmt.Sprint(v)) // a hash takes everything
+			line = appendValue(line, v)
 		}
+		_, _ = h.Write(line) // a hash takes everything
 	}
 	return rows.Err()
+}
+
+// appendValue appends a line with the type and the value of a column. Millions of rows are read, so the frequent types
+// avoid the reflection of the last line, which all values could take.
+func appendValue(line []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		line = strconv.AppendQuote(append(line, "string "...), v)
+	case int64:
+		line = strconv.AppendInt(append(line, `int64 "`...), v, 10)
+		line = append(line, '"')
+	default:
+		line = fmt.Appendf(line, "%T %q", v, fmt.Sprint(v))
+	}
+	return append(line, '\n')
 }

@@ -347,7 +347,8 @@ func Begun(ctx context.Context, path string) bool {
 	return err == nil && !hasNoRun(ctx, path)
 }
 
-// Resume opens a run to continue it. With another suite or other settings the error is a [MismatchError].
+// Resume opens a run to continue it. With another suite or other settings the error is a [MismatchError], and if rows
+// of episodes do not match the seal it is a [CorruptError].
 func Resume(ctx context.Context, path string, meta Meta) (*Store, error) {
 	s, err := Edit(ctx, path)
 	if err != nil {
@@ -355,6 +356,9 @@ func Resume(ctx context.Context, path string, meta Meta) (*Store, error) {
 	}
 	if differences := differences(s.meta, meta); len(differences) > 0 {
 		return nil, errors.Join(&MismatchError{Path: path, Differences: differences}, s.Close())
+	}
+	if err := s.checkRows(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }

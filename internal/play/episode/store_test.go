@@ -394,6 +394,40 @@ func TestCorruptionIsFound(t *testing.T) {
 	}
 }
 
+// TestResumeChecksTheSeal shows that a run whose rows were changed is not resumed: its next report would refuse it.
+func TestResumeChecksTheSeal(t *testing.T) {
+	ctx := context.Background()
+	for _, change := range []string{
+		`UPDATE episodes SET elapsed_ms = elapsed_ms + 1`, `DELETE FROM turns`, `DELETE FROM episodes WHERE agent = 'b'`,
+	} {
+		path := filepath.Join(t.TempDir(), "run")
+		s := create(t, path)
+		meta := s.Meta()
+		putAll(t, s, recordOf(0, "a", 0, transcript.EndAnswered), recordOf(1, "b", 0, transcript.EndAnswered))
+		closeStore(t, s)
+		s, err := episode.Resume(ctx, path, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed, err := db.Exec(change)
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := changed.RowsAffected(); n == 0 {
+			t.Fatalf("%s changes nothing", change)
+		}
+		var corrupt *episode.CorruptError
+		if _, err := episode.Resume(ctx, path, meta); !errors.As(err, &corrupt) {
+			t.Errorf("after %s: error is %v", change, err)
+		}
+	}
+}
+
 // BenchmarkPut is the cost of an episode until it is on the disk, many at a time.
 func BenchmarkPut(b *testing.B) {
 	s := create(b, filepath.Join(b.TempDir(), "run"))

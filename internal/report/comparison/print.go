@@ -37,7 +37,7 @@ func (c *Comparison) Markdown() string {
 func (c *Comparison) Tables() []*table.Table { return []*table.Table{c.pairTable(), c.changeTable()} }
 
 func (c *Comparison) pairTable() *table.Table {
-	rows, left := c.shownPairs()
+	rows, left, equal := c.shownPairs()
 	const why = "no task has a valid episode on both sides"
 	type row = *report.Pair
 	title := fmt.Sprintf("Success in per cent: a is %s, b is %s", table.Clean(c.Baseline), table.Clean(c.Other))
@@ -61,7 +61,7 @@ func (c *Comparison) pairTable() *table.Table {
 				func(p row) *float64 { return p.Correlation }),
 		}).WithNotes("Differences are paired by task, in points. The intervals of kinds hold for all kinds together "+
 		"(Bonferroni), those of parts are of each alone. p: sign-flip test of whole tasks, of each row alone. p (Holm): "+
-		"corrected for the number of kinds; decide by it.", more(left, "kind"))
+		"corrected for the number of kinds; decide by it.", more(left, "kind"), sameKinds(equal))
 }
 
 func (c *Comparison) changeTable() *table.Table {
@@ -130,11 +130,24 @@ func more(n int, noun string) string {
 	return fmt.Sprintf("%d more %ss: --json.", n, noun)
 }
 
+// sameKinds says how many kinds are left out because their rates are the same.
+func sameKinds(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 kind without a difference is left out: --json."
+	default:
+		return fmt.Sprintf("%d kinds without a difference are left out: --json.", n)
+	}
+}
+
 // shownKinds is how many kinds the text lists.
 const shownKinds = 10
 
-// shownPairs are all parts and the kinds that differ most; left is how many kinds are left out.
-func (c *Comparison) shownPairs() (rows []*report.Pair, left int) {
+// shownPairs are all parts and the kinds that differ most. left counts the other kinds that differ, equal those whose
+// rates are the same on both sides.
+func (c *Comparison) shownPairs() (rows []*report.Pair, left, equal int) {
 	var sizes []float64
 	size := func(p *report.Pair) float64 {
 		if p.Difference == nil {
@@ -142,8 +155,13 @@ func (c *Comparison) shownPairs() (rows []*report.Pair, left int) {
 		}
 		return math.Abs(*p.Difference)
 	}
+	same := func(p *report.Pair) bool { return p.Difference != nil && *p.Difference == 0 }
 	for i := range c.Pairs {
-		if p := &c.Pairs[i]; p.Kind != "" {
+		switch p := &c.Pairs[i]; {
+		case p.Kind == "":
+		case same(p):
+			equal++
+		default:
 			sizes = append(sizes, size(p))
 		}
 	}
@@ -156,14 +174,14 @@ func (c *Comparison) shownPairs() (rows []*report.Pair, left int) {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		if p.Kind != "" {
-			if room == 0 || size(p) < least {
+			if room == 0 || same(p) || size(p) < least {
 				continue
 			}
 			room--
 		}
 		rows = append(rows, p)
 	}
-	return rows, left
+	return rows, left, equal
 }
 
 func cut(text string, width int) string {

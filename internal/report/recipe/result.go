@@ -26,13 +26,14 @@ func (r *Result) Add(t *table.Table) { r.tables = append(r.tables, t) }
 // Text writes the result for a terminal.
 func (r *Result) Text(terminal table.Terminal) string {
 	var b strings.Builder
-	b.WriteString(strings.Join(table.Wrapped(r.Recipe.Paper+", by: "+r.Command, terminal.Width), "\n") + "\n")
+	by := terminal.Safe(r.Recipe.Paper + ", by: " + r.Command)
+	b.WriteString(strings.Join(table.Wrapped(by, terminal.Width), "\n") + "\n")
 	for _, t := range r.tables {
 		b.WriteString("\n" + spanned(t).Text(terminal))
 	}
 	b.WriteString("\nKnown differences from the paper\n\n")
 	for _, d := range r.Differences {
-		lines := table.Wrapped(d.sentence(), max(0, terminal.Width-2))
+		lines := table.Wrapped(terminal.Safe(d.sentence()), max(0, terminal.Width-2))
 		b.WriteString("- " + strings.Join(lines, "\n  ") + "\n")
 	}
 	return b.String()

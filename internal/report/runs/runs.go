@@ -4,6 +4,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -294,13 +295,17 @@ func (r *Run) StoreGrades(ctx context.Context) ([]report.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, places := make([]string, len(rows)), make(map[string]int, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].Grade.Episode
-		places[ids[i]] = i
+	order, ids := make([]int, len(rows)), make([]string, len(rows)) // by id: there may be a million
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(rows[i].Grade.Episode, rows[j].Grade.Episode) })
+	for place, i := range order {
+		ids[place] = rows[i].Grade.Episode
 	}
 	return rows, r.Store.PutGrades(ctx, ids, func(id string) (json.RawMessage, error) {
-		return task.Marshal(rows[places[id]].Grade.Whole())
+		place, _ := slices.BinarySearch(ids, id)
+		return task.Marshal(rows[order[place]].Grade.Whole())
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"golang.org/x/text/width"
 )
 
@@ -23,17 +24,17 @@ func (t *Table) Text(terminal Terminal) string {
 	var b strings.Builder
 	shown, hidden := t.present().fitting(terminal.Width)
 	widths := shown.widths()
-	bold := func(s string) string {
-		if terminal.Colour && s != "" {
-			return "\x1b[1m" + s + "\x1b[0m"
-		}
-		return s
-	}
 	header := make([]string, len(shown.Heads))
 	for i, h := range shown.Heads {
 		header[i] = h.Name
 	}
-	b.WriteString(bold(t.Title) + "\n\n" + bold(shown.line(header, widths)) + "\n")
+	bold := func(s string) string {
+		if s = terminal.Safe(s); terminal.Colour && s != "" {
+			return "\x1b[1m" + s + "\x1b[0m"
+		}
+		return s
+	}
+	heading := bold(t.Title) + "\n\n" + bold(shown.line(header, widths)) + "\n"
 	for i, row := range shown.Cells {
 		if shown.label > 0 && Width(row[0]) > shown.label {
 			if i == 0 || row[0] != shown.Cells[i-1][0] {
@@ -53,7 +54,16 @@ func (t *Table) Text(terminal Terminal) string {
 	for _, note := range notes {
 		b.WriteString(strings.Join(Wrapped(note, terminal.Width), "\n") + "\n")
 	}
-	return b.String()
+	return heading + terminal.Safe(b.String())
+}
+
+// Safe returns a text without control characters if the terminal shows colours, because its reader must then pass on
+// escape sequences. Other texts are left as they are.
+func (t Terminal) Safe(text string) string {
+	if t.Colour {
+		return diag.Printable(text)
+	}
+	return text
 }
 
 // notes returns the table's notes, and the meaning of a marked interval.
