@@ -201,7 +201,7 @@ func (r *Run) cacheState(state string) (string, error) {
 	for _, path := range []string{r.Path, r.Path + "-wal"} {
 		info, err := os.Stat(path)
 		switch {
-		case err == nil:
+		case err == nil && (path == r.Path || info.Size() > 0): // opening a run may make an empty one
 			state += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
 		case path == r.Path+"-wal":
 			state += " -"

@@ -113,14 +113,25 @@ func TestRowsAreKept(t *testing.T) {
 		}
 	}
 
+	// A killed process leaves a run in a mode in which every reader makes an empty log.
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(`PRAGMA journal_mode = WAL`)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	same("graded in this mode", true)
+	same("kept in this mode", false)
+
 	// More episodes are seen, and so is a changed one.
 	play(t, path, s, 4)
 	more, err := rowsOf(t, path, s, folder, true)
 	if err != nil || len(more) != 12*len(s.Instances) {
 		t.Fatalf("%d rows after a fourth trial: %v", len(more), err)
 	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
+	if db, err = sql.Open("sqlite", path); err != nil {
 		t.Fatal(err)
 	}
 	_, err = db.Exec(`UPDATE events SET json = replace(json, '"seq":1', '"seq":1 ') WHERE episode = ? AND seq = 1`,
