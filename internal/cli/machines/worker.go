@@ -250,7 +250,7 @@ func (w *worker) able(o *settings.Run, classes []string) []string {
 func (w *worker) run1(ctx context.Context, o *settings.Run, s *suite.Suite, welcome *fleet.Welcome,
 	stop context.CancelCauseFunc, quota *fleet.Quota) (run *episode.Run, done func() error, err error) {
 	var closing []func() error
-	done = func() error {
+	closeAll := func() error { // a failing return sets done to nil
 		var errs []error
 		for _, do := range slices.Backward(closing) {
 			errs = append(errs, do())
@@ -259,7 +259,7 @@ func (w *worker) run1(ctx context.Context, o *settings.Run, s *suite.Suite, welc
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, done())
+			err = errors.Join(err, closeAll())
 		}
 	}()
 	providers, err := participants.OpenProviders(w.Getenv, o)
@@ -314,5 +314,5 @@ func (w *worker) run1(ctx context.Context, o *settings.Run, s *suite.Suite, welc
 		},
 	}
 	run.Index()
-	return run, done, nil
+	return run, closeAll, nil
 }

@@ -15,6 +15,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -423,6 +425,26 @@ func TestWorkersAreToldNoAnswers(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes were sent", agent, len(said))
 	}
+}
+
+// TestAWorkerThatCannotBeginSaysWhy starts a worker with an address that no model can have.
+func TestAWorkerThatCannotBeginSaysWhy(t *testing.T) {
+	models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"choices": [{"message": {"content": "no"}, "finish_reason": "stop"}]}`) // the client reports it
+	}))
+	defer models.Close()
+	f := unplayed(t, someSuites(t)["func"], "--model", "openai/m", "--protocol", "one-shot", "--limit", "2", "--base-url",
+		models.URL+"/v1")
+	f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+	w := f.work(0, f.address, "--base-url", "ftp://x")
+	if err := w.wait(t); err == nil || w.cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("the worker ends with %v, want exit code 2", err)
+	}
+	if !strings.Contains(w.said.String(), `"ftp://x" is not the address of a model server`) {
+		t.Errorf("the worker says %q", w.said.String())
+	}
+	f.main.kill()
 }
 
 // broker is a server of the user's own.
