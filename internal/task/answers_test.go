@@ -8,9 +8,16 @@ import (
 	"testing"
 )
 
-// TestAnswersOfFile holds the rates of wrong verdicts on testdata/answers.txt to those of the targets.
+// TestAnswersOfFile holds the rates of wrong verdicts on answers of each file to those of the targets.
 func TestAnswersOfFile(t *testing.T) {
-	text, err := os.ReadFile("testdata/answers.txt")
+	for name, least := range map[string]int{"answers.txt": 100, "answers-ferries.txt": 59} {
+		t.Run(name, func(t *testing.T) { judgeFile(t, name, least) })
+	}
+}
+
+func judgeFile(t *testing.T, name string, least int) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +41,7 @@ func TestAnswersOfFile(t *testing.T) {
 			all.judge(t, gold, rest, kind == "ok")
 		}
 	}
-	all.check(t, 100)
+	all.check(t, least)
 }
 
 // goldOfLine reads columns NAME:TYPE, a computed one with ~ at its end, or @ and its domain.

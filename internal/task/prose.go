@@ -268,8 +268,10 @@ func enumerates(rest string, at int) bool {
 var nameSynonyms = map[string]string{
 	"average": "avg", "mean": "avg", "minimum": "min", "lowest": "min", "least": "min", "smallest": "min",
 	"earliest": "min", "maximum": "max", "highest": "max", "most": "max", "largest": "max", "greatest": "max",
-	"latest": "max",
-	"total":  "sum", "number": "count", "num": "count", "cnt": "count", "how": "", "many": "count", "amount": "count",
+	"latest": "max", "longest": "max", "tallest": "max", "biggest": "max", "heaviest": "max", "widest": "max",
+	"deepest": "max", "dearest": "max", "shortest": "min", "lightest": "min", "narrowest": "min", "shallowest": "min",
+	"cheapest": "min", "fewest": "min",
+	"total": "sum", "number": "count", "num": "count", "cnt": "count", "how": "", "many": "count", "amount": "count",
 	"identifier": "id", "distinct": "", "the": "", "of": "", "for": "", "in": "", "a": "", "by": "", "per": "",
 }
 
