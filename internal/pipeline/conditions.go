@@ -52,7 +52,7 @@ func (b *builder) putUnder(
 	for _, style := range b.opts.Styles {
 		in.Tools = append(in.Tools, s.Tools[style]...)
 	}
-	if b.chooses && !slices.Contains(b.opts.Styles, task.StyleStatic) {
+	if b.chooses { // also where no entry of a corpus without SQL is published
 		in.Toolmaker = newToolmaker(in.Tools, b.opts)
 	}
 	if b.opts.Vectors != nil {

@@ -431,3 +431,18 @@ func mutateQuestions(t *testing.T, kind, from, tables, databases, name string, n
 	o.Neighbours, o.Corpora = 1, []string{kind + ":" + dir}
 	buildMutants(t, o, n)
 }
+
+// TestNoEntryPublishedUnderAnyCondition builds a corpus of which every entry is bad under each condition that tools that
+// cannot be run have.
+func TestNoEntryPublishedUnderAnyCondition(t *testing.T) {
+	dir := t.TempDir()
+	writeTo(t, []string{dir, "BFCL_v4_multiple.json"}, []byte(`{"id": "multiple_0", "question": 3}`))
+	writeTo(t, []string{dir, "possible_answer", "BFCL_v4_multiple.json"}, []byte(`{"id": "multiple_0", "ground_truth": []}`))
+	for _, asked := range []string{"surface", "paraphrase", "restate", "drop-detail", "replace-tool", "related-tools:2"} {
+		o := Defaults()
+		o.Conditions, o.Corpora = []string{asked}, []string{"bfcl:" + dir}
+		if c := buildMutants(t, o, 1).Suite.Manifest.Counts; c.Published != 0 {
+			t.Errorf("%s: %d entries published", asked, c.Published)
+		}
+	}
+}
