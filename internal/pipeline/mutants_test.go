@@ -208,6 +208,11 @@ func buildMutants(t *testing.T, o Options, least int) *Built {
 			t.Errorf("rejected without a known reason or a place: %+v", *r)
 		}
 	}
+	for _, tk := range built.Suite.Tasks {
+		if err := tk.Validate(); err != nil {
+			t.Errorf("published, and no reader of suites takes it: %v", err)
+		}
+	}
 	t.Logf("%d read, %d published: %v", c.Read, c.Published, c.RejectedByReason)
 	return built
 }

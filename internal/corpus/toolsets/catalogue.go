@@ -193,8 +193,12 @@ func (l *loader) digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// add takes a question, unless its id is taken or it shows no tool.
+// add takes a question, unless its id is taken, or it asks nothing or shows no tool.
 func (l *loader) add(q Question) {
+	if len(q.Messages) == 0 {
+		l.reject(q.ID, ReasonRow, q.Position, "the question has no message")
+		return
+	}
 	if len(q.Tools) == 0 {
 		l.reject(q.ID, ReasonNoTools, q.Position, "the question comes with no tool")
 		return
