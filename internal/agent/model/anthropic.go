@@ -29,6 +29,7 @@ var anthropic = provider{
 		return header
 	},
 	env: "ANTHROPIC", encode: encodeAnthropic, decode: decodeAnthropic, ends: endsAnthropic, assemble: assembleAnthropic,
+	foreign: foreignAnthropic,
 }
 
 func encodeAnthropic(r Request, plain, _ bool) (object, error) {
@@ -252,7 +253,7 @@ func endsAnthropic(event json.RawMessage) (complete, last bool) {
 // assembleAnthropic joins the events of a streamed message.
 func assembleAnthropic(events []json.RawMessage) ([]byte, error) {
 	var message object
-	var blocks []object
+	blocks := []object{} // an interrupted reply may have none
 	usage := object{}
 	partial := map[int]string{} // the input of tool_use blocks
 	for _, data := range events {

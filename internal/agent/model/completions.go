@@ -12,7 +12,7 @@ import (
 var completions = provider{
 	name: ProviderCompletions, baseURL: openAI.baseURL, path: "completions", output: completionTokens, env: openAI.env,
 	header: bearer, encode: encodeCompletions, decode: decodeCompletions, ends: endsOpenAI,
-	assemble: assembleCompletions,
+	assemble: assembleCompletions, foreign: foreignCompletions,
 }
 
 // completionTokens bounds a reply whose request has no bound: services otherwise end it after 16 tokens.

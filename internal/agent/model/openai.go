@@ -17,6 +17,7 @@ const openAINameLimit = 64
 var openAI = provider{
 	name: ProviderOpenAI, baseURL: "https://api.openai.com/v1", path: "chat/completions", output: 1024,
 	env: "OPENAI", header: bearer, encode: encodeOpenAI, decode: decodeOpenAI, ends: endsOpenAI, assemble: assembleOpenAI,
+	foreign: foreignOpenAI,
 }
 
 // bearer authenticates as OpenAI's services do.

@@ -10,6 +10,7 @@ import (
 var responses = provider{
 	name: ProviderResponses, env: "OPENAI", baseURL: openAI.baseURL, path: "responses", output: 1024, header: bearer,
 	encode: encodeResponses, decode: decodeResponses, ends: endsResponses, assemble: assembleResponses,
+	foreign: foreignResponses,
 }
 
 // encodeResponses asks for nothing to be stored: the conversation is sent whole, with encrypted reasoning.

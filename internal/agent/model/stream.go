@@ -51,7 +51,7 @@ func isError(event json.RawMessage) bool {
 
 // readEvents reads the data of server-sent events up to [DONE], or up to the end of the stream. ends says whether a
 // reply is complete with an event, and whether nothing follows it. A stream that ends before that is a broken
-// connection.
+// connection; the events so far are returned with the error.
 func readEvents(reader *bufio.Reader, ends func(json.RawMessage) (complete, last bool)) ([]json.RawMessage, error) {
 	var events []json.RawMessage
 	var data []byte
@@ -72,7 +72,7 @@ func readEvents(reader *bufio.Reader, ends func(json.RawMessage) (complete, last
 				return events, nil
 			}
 			if !json.Valid(event) {
-				return nil, fmt.Errorf("a streamed event is not JSON: %s", shorten(string(event), 100))
+				return events, fmt.Errorf("a streamed event is not JSON: %s", shorten(string(event), 100))
 			}
 			events = append(events, event)
 			complete, last := ends(event)
@@ -86,9 +86,9 @@ func readEvents(reader *bufio.Reader, ends func(json.RawMessage) (complete, last
 		case finished: // services that never close the stream, or break it after its end
 			return events, nil
 		case errors.Is(err, io.EOF):
-			return nil, errors.New("the stream broke off")
+			return events, errors.New("the stream broke off")
 		default:
-			return nil, err
+			return events, err
 		}
 	}
 }

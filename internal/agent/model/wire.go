@@ -29,6 +29,8 @@ type provider struct {
 	ends func(event json.RawMessage) (complete, last bool)
 	// assemble makes the body of a reply from the events of a stream.
 	assemble func(events []json.RawMessage) ([]byte, error)
+	// foreign reads a request of another program. output is the longest reply in tokens, 0 if it has no bound.
+	foreign func(f *Foreign, body []byte) (output int, err error)
 }
 
 // providers is the table of providers. A new one is a file with its row, and its line here.

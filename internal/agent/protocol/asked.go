@@ -7,23 +7,17 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Roles of the parts of a request that are not messages of the conversation.
-const (
-	roleSystem = "system"
-	roleTools  = "tools" // the specifications that the provider's tool interface got, as JSON
-)
-
 // Asked returns what the model was sent since the last call of Asked: instructions, specifications and messages,
 // without its own replies.
 func (c *Conversation) Asked() []task.Message {
 	var list []task.Message
 	if c.reported == 0 && c.request.System != "" {
-		list = append(list, task.Message{Role: roleSystem, Content: c.request.System})
+		list = append(list, task.Message{Role: model.RoleSystem, Content: c.request.System})
 	}
 	if len(c.request.Tools) != c.offered {
 		c.offered = len(c.request.Tools)
 		if text, err := json.Marshal(c.request.Tools); err == nil { // a request that was sent could be encoded
-			list = append(list, task.Message{Role: roleTools, Content: string(text)})
+			list = append(list, task.Message{Role: model.RoleTools, Content: string(text)})
 		}
 	}
 	for ; c.reported < len(c.request.Messages); c.reported++ {

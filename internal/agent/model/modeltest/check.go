@@ -133,6 +133,15 @@ func (o object) common(chat *Chat, hottest float64) (err error) {
 	if data, ok := o["stream"]; ok && json.Unmarshal(data, &chat.Stream) != nil {
 		return errors.New("stream: true or false is needed")
 	}
+	if data, ok := o["stream_options"]; ok {
+		var options struct {
+			Usage bool `json:"include_usage"`
+		}
+		if json.Unmarshal(data, &options) != nil || !chat.Stream {
+			return errors.New("stream_options: an object is needed, and only with stream")
+		}
+		chat.Counts = options.Usage
+	}
 	_, err = o.number("top_p", 0, 1, false)
 	return err
 }

@@ -32,6 +32,7 @@ const (
 type Chat struct {
 	Format      string // one of the Format constants
 	Stream      bool   // the client asks for server-sent events
+	Counts      bool   // and for a last one with the counts of tokens (stream_options of chat completions)
 	Model       string
 	System      string
 	Messages    []Message
@@ -294,7 +295,7 @@ func answer(w http.ResponseWriter, r *http.Request, format string, chat Chat, re
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if status < 400 && response.Body == "" && (response.Stream || chat.Stream) {
-		body = stream(format, body, response.KeepOpen)
+		body = stream(format, body, response.KeepOpen, !chat.Stream || chat.Counts)
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	}
 	for name, value := range response.Header {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// stream writes a reply as the server-sent events of its format.
-func stream(format string, reply []byte, keepOpen bool) []byte {
+// stream writes a reply as the server-sent events of its format. Chat completions count tokens only where counted is
+// set.
+func stream(format string, reply []byte, keepOpen, counted bool) []byte {
 	var b bytes.Buffer
 	event := func(kind string, data any) {
 		if kind != "" {
@@ -21,6 +22,9 @@ func stream(format string, reply []byte, keepOpen bool) []byte {
 	}
 	switch format {
 	case FormatOpenAI:
+		if !counted {
+			delete(whole, "usage")
+		}
 		streamCompletion(event, whole)
 		if !keepOpen {
 			b.WriteString("data: [DONE]\n\n")
