@@ -116,6 +116,7 @@ var layout = []string{
 	"serve/listen",
 	"serve/telemetry",
 	"serve/view",
+	"serve/relay",
 	"serve/training",
 	"serve/openenv",
 	"serve/server",
