@@ -1,7 +1,7 @@
 """An agent that needs nothing but Python: it shows the tools of an episode to a model and makes the calls that the model wants.
 
     OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_API_KEY=... \
-        seatrial run SUITE --agent 'cmd: python3 http_loop.py MODEL' --network --out RUN
+        seatrial run SUITE --agent 'cmd: python3 http_loop.py MODEL' --model-endpoint --out RUN
 
 The request comes on standard input; SEATRIAL_URL is the address of the episode, SEATRIAL_TOKEN its token.
 """

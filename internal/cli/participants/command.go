@@ -22,6 +22,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/listen"
+	"github.com/seatrial/seatrial/internal/serve/relay"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/serve/telemetry"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -59,15 +60,16 @@ type bench struct {
 	hide    []string
 	env     []string // the user's, without variables for Seatrial
 	cap     *command.Cap
-	doors   *funnel // of the networks of commands; nil if they have the machine's
+	doors   *funnel      // of the networks of commands; nil if they have the machine's
+	relay   *relay.Relay // to the models of commands; nil if they reach them by themselves
 	traces  *telemetry.Exporter
 	stop    context.CancelFunc
 	served  chan error
 }
 
 // openBench starts the server for commands.
-func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, worlds *proof.Worlds,
-	traces *telemetry.Exporter) (*bench, error) {
+func openBench(ctx context.Context, c *Cast, worlds *proof.Worlds) (*bench, error) {
+	h, o, s, traces := &c.Host, c.Settings, c.Suite, c.traces.Calls()
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("commands: %w", err)
@@ -83,6 +85,11 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 	}
 	b := &bench{core: core, stderr: o.Out + StderrSuffix, served: make(chan error, 1), traces: traces,
 		cap: &command.Cap{Memory: o.CommandMemory, Processes: o.CommandProcesses}}
+	if o.Endpoint {
+		if b.relay, err = c.openRelay(); err != nil {
+			return nil, err
+		}
+	}
 	listener, err := b.listen(h, o)
 	if err != nil {
 		return nil, err
@@ -97,6 +104,7 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 			b.env = append(b.env, "SEATRIAL_USER_HOME="+value)
 		case name == traceVariable && traces != nil: // each episode has its own
 		case name == telemetry.HeadersVariable: // the key to a collector that keeps faults and grades
+		case o.Endpoint && relay.IsVariable(name):
 		case !strings.HasPrefix(name, settings.VariablePrefix) && !isHomeVariable(name):
 			b.env = append(b.env, variable)
 		}
@@ -121,6 +129,9 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 	// The operator's token is given to no command. Each episode has its own token, which reaches no other episode.
 	handler := server.NewHandler(core, server.Options{Token: rand.Text(), Hosts: server.LoopbackHosts(),
 		MaxDelay: time.Second})
+	if b.relay != nil {
+		handler = split(b.relay, handler)
+	}
 	if b.doors != nil {
 		handler = offline(handler)
 	}
@@ -135,7 +146,12 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 // listen returns the listener for commands: a port of this machine, or the doors of the networks of their own.
 func (b *bench) listen(h *Host, o *settings.Run) (net.Listener, error) {
 	if o.NetworkOfCommands() == settings.NetworkOff {
-		h.note("commands have no network but the address of their episode; --network gives them yours")
+		if o.Endpoint {
+			h.note("commands have no network but the addresses of their episode and their model; --network gives them yours")
+		} else {
+			h.note("commands have no network but the address of their episode; --network gives them yours, and " +
+				"--model-endpoint only a way to their model")
+		}
 		b.doors, b.address = newFunnel(), "http://"+privateAddress
 		return b.doors, nil
 	}
@@ -232,34 +248,52 @@ type commandEpisode struct {
 	mcp      bool
 	instance *suite.Instance
 	header   transcript.Header
+	models   *relay.Episode // nil without an endpoint
 }
 
 // drive plays the episode: the command acts in the served episode. If it submits no answer, its last words are the
 // answer.
-func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment) ([]time.Duration, error) {
+func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment) (seen episode.Driven, err error) {
 	e, err := r.bench.core.Host(r.instance, r.header, env)
 	if err != nil {
-		return nil, err
+		return seen, err
 	}
 	left := false
-	leave := func() []time.Duration { left = true; return e.Leave() }
-	defer func() {
+	leave := func() {
 		if !left {
-			leave()
+			left, seen.Decisions = true, e.Leave()
 		}
-	}()
+	}
+	defer leave()
 	// By its handle, a keyed hash: the id is a hash that a command could compute for every instance and fault.
 	folder := filepath.Join(r.bench.folder.Path, e.Handle)
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("command: %w", err)
+		return seen, fmt.Errorf("command: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // close removes what is left
 	start, answerFile, err := r.start(folder, e)
 	if err != nil {
-		return nil, err
+		return seen, err
+	}
+	if r.bench.relay != nil {
+		models := r.bench.relay.Open(e.Ended(), e.View().Budget.Tokens)
+		start.Env = append(start.Env, models.Variables(r.bench.address)...)
+		env.Complete(models.Complete)
+		defer func() {
+			models.Close()
+			env.Charge(models.Rest())
+			seen.Asked = models.Asked()
+		}()
+		r.models = models
 	}
 	out, err := command.Run(ctx, start)
-	decisions := leave()
+	leave()
+	return seen, r.conclude(ctx, env, out, answerFile, err)
+}
+
+// conclude makes of the end of the command the end of the episode.
+func (r *commandEpisode) conclude(ctx context.Context, env *environment.Environment, out *command.Outcome,
+	answerFile string, err error) error {
 	var notStarted *command.NotStartedError
 	if err == nil && unstarted(out, env) {
 		err = &command.NotStartedError{Path: r.line[0], Err: errors.New(crash(out))}
@@ -269,37 +303,44 @@ func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment
 			WithHint("is the file a program, and does the interpreter in its first line exist?"))
 	}
 	if err != nil {
-		return decisions, err
+		return err
 	}
 	if err := r.keepStderr(out); err != nil {
-		return decisions, err
+		return err
 	}
-	switch {
-	case env.Done():
-		return decisions, nil
-	case ctx.Err() != nil:
-		return decisions, context.Cause(ctx)
-	case out.Over != "" || out.Signal != "" || out.Exit != 0:
+	if env.Done() {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return r.unheard(ctx, env, context.Cause(ctx))
+	}
+	if out.Over != "" || out.Signal != "" || out.Exit != 0 {
+		if err := r.unheard(ctx, env, r.failure()); err != nil {
+			return err
+		}
 		env.Finish(transcript.EndCrashed, crash(out))
-		return decisions, nil
+		return nil
 	}
 	text, ok := out.Stdout.LastLine()
 	if r.line.Has(command.PlaceAnswer) {
 		if text, ok, err = readAnswer(answerFile); err != nil {
-			return decisions, err
+			return err
 		}
 	}
 	word, said := command.Read(text)
 	if !ok || !said {
+		if err := r.unheard(ctx, env, r.failure()); err != nil {
+			return err
+		}
 		env.Finish(transcript.EndSilent, "the command ended without an answer")
-		return decisions, nil
+		return nil
 	}
 	act := task.Action{Kind: task.ActionAnswer, Answer: word.Answer}
 	if word.Declines {
 		act = task.Action{Kind: task.ActionDecline, Text: word.Reason}
 	}
 	_, err = env.Step(ctx, task.Turn{Actions: []task.Action{act}})
-	return decisions, err
+	return err
 }
 
 // unstarted reports whether a command ended as shells and env end if the program that they should run does not exist

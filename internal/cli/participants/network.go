@@ -13,7 +13,8 @@ import (
 const privateAddress = "127.0.0.1:47113"
 
 // noNetwork is the answer to a command without a network that uses one.
-const noNetwork = "commands have no network; seatrial run --network gives them yours"
+const noNetwork = "commands have no network; seatrial run --network gives them yours, and --model-endpoint a way to " +
+	"their model"
 
 // proxyVariables are the variables that name proxies. Commands without a network get Seatrial as their proxy, which
 // refuses everything but itself in words: most clients of HTTP show them.

@@ -85,7 +85,7 @@ func (c *Cast) Open(ctx context.Context) (err error) {
 // Serve starts the server that commands act through, if an agent is one. No episode may begin before.
 func (c *Cast) Serve(ctx context.Context, worlds *proof.Worlds) (err error) {
 	if c.Settings.HasCommands() {
-		c.bench, err = openBench(ctx, &c.Host, c.Settings, c.Suite, worlds, c.traces.Calls())
+		c.bench, err = openBench(ctx, c, worlds)
 	}
 	return err
 }

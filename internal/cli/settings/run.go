@@ -57,6 +57,7 @@ type Run struct {
 	Hide        []string // more paths that commands must not read
 	OpenFiles   bool     // commands may read all files
 	Network     bool     // commands have the machine's network
+	Endpoint    bool     // commands reach their models through an endpoint that records
 	Interpreter string   // engine that runs agents' Python; empty takes the first that works
 	Limits      CodeLimits
 	Prompts     string // a built-in set of prompts, or a folder
@@ -171,7 +172,9 @@ func (r *Run) selectionFlags() {
 	f.BoolVar(&r.OpenFiles, "open-files", false,
 		"let commands read every file that you can read, the suite included; labels the run")
 	f.BoolVar(&r.Network, "network", false,
-		"give commands your network, as most need to reach their model; labels the run")
+		"give commands your network; labels the run")
+	f.BoolVar(&r.Endpoint, "model-endpoint", false, "give commands an address for their requests to OpenAI's and "+
+		"Anthropic's models: it passes them on with your key, and records prompts, tokens, cost and retries")
 }
 
 // conversationFlags decide what agents see and how much they may use.
@@ -253,7 +256,7 @@ func (r *Run) Flags(f *pflag.FlagSet) {
 
 // TryFlags adds the flags of a first try of an agent.
 func (r *Run) TryFlags(f *pflag.FlagSet) {
-	for _, name := range []string{"protocol", "prompts", "base-url", "open-files", "network", "wall"} {
+	for _, name := range []string{"protocol", "prompts", "base-url", "open-files", "network", "model-endpoint", "wall"} {
 		if flag := r.content.Lookup(name); flag != nil {
 			f.AddFlag(flag)
 		}
@@ -514,8 +517,8 @@ func (r *Run) NetworkOfCommands() string {
 
 func (r *Run) checkCommands() error {
 	switch {
-	case !r.HasCommands() && (r.OpenFiles || r.Network || len(r.Hide) > 0):
-		return diag.Usagef("--hide, --open-files and --network are for agents that are commands").
+	case !r.HasCommands() && (r.OpenFiles || r.Network || r.Endpoint || len(r.Hide) > 0):
+		return diag.Usagef("--hide, --open-files, --network and --model-endpoint are for agents that are commands").
 			WithHint("--agent 'cmd: python my_agent.py'")
 	case r.OpenFiles && len(r.Hide) > 0:
 		return diag.Usagef("--hide and --open-files exclude each other")

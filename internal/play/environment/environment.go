@@ -148,9 +148,11 @@ type Environment struct {
 	turns    int
 	calls    int
 	usage    task.Usage
+	end      *task.Usage // of the event of the end, once the episode has ended
 	timeouts int
-	unread   []unread // data handles whose digests are still to be found
-	asked    []string // the questions so far
+	unread   []unread         // data handles whose digests are still to be found
+	complete func(*task.Turn) // see [Environment.Complete]
+	asked    []string         // the questions so far
 
 	countsMu sync.Mutex
 	counts   map[string]int // of rows, by the statement that counts them
@@ -265,6 +267,25 @@ func (e *Environment) Specifications() []*task.Tool {
 	return tools
 }
 
+// Complete has every new turn of the agent completed before it is recorded, by what was seen of how the agent reached
+// it. complete must not call the environment.
+func (e *Environment) Complete(complete func(turn *task.Turn)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.complete = complete
+}
+
+// Charge adds what requests cost that led to no turn, also after the end of the episode. No caller may read the
+// transcript at the same time.
+func (e *Environment) Charge(used task.Usage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.usage = e.usage.Add(used)
+	if e.ended {
+		*e.end = e.usage
+	}
+}
+
 // Done reports whether the episode has ended.
 func (e *Environment) Done() bool {
 	e.mu.Lock()
@@ -308,6 +329,7 @@ func (e *Environment) finish(end transcript.Event) {
 		return
 	}
 	usage := e.usage
+	e.end = &usage
 	end.Kind, end.Turn = transcript.EventEnd, e.turns
 	end.Usage, end.Turns, end.Calls = &usage, e.turns, e.calls
 	end.Open = e.config.Open != nil

@@ -66,6 +66,9 @@ func (e *Environment) Step(ctx context.Context, turn task.Turn) ([]task.Observat
 func (e *Environment) begin(turn *task.Turn) {
 	if !e.open {
 		e.turns++
+		if e.complete != nil {
+			e.complete(turn)
+		}
 		e.record.Append(transcript.Event{Kind: transcript.EventTurn, Turn: e.turns, Decision: decisionOf(turn)})
 	}
 	e.usage = e.usage.Add(turn.Usage)
@@ -81,7 +84,7 @@ var bare task.Turn
 // decisionOf returns what is recorded of a turn besides its actions.
 func decisionOf(turn *task.Turn) *task.Turn {
 	if turn.Thought == "" && turn.Reply == "" && turn.Unparsed == nil && turn.Usage == bare.Usage && turn.Model == "" &&
-		!turn.Stop {
+		turn.Retries == nil && !turn.Stop {
 		return &bare
 	}
 	decision := *turn

@@ -30,8 +30,14 @@ const MaxIdle = 100
 
 // Drive plays an episode of an agent that has its own loop. It returns when the environment is done or the agent stops;
 // none of its steps may still run then. An episode that it leaves open ends as silent. When ctx is done, it returns
-// ctx's cause. It returns how long the agent took for each decision. Its errors are those of [Agent].
-type Drive func(ctx context.Context, env *environment.Environment) (decisions []time.Duration, err error)
+// ctx's cause. Its errors are those of [Agent].
+type Drive func(ctx context.Context, env *environment.Environment) (Driven, error)
+
+// Driven is what a [Drive] knows of its episode besides the transcript.
+type Driven struct {
+	Decisions []time.Duration  // how long the agent took for each turn
+	Asked     [][]task.Message // see [Account]; nil if nobody saw it
+}
 
 // Play plays one episode to its end and returns its transcript, which is complete however the episode ended:
 //

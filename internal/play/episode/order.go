@@ -161,7 +161,12 @@ func (r *Run) perform(ctx context.Context, p *Participant, in *suite.Instance, o
 			account.View = env.View()
 		}
 		if p.Drive != nil {
-			record.Transcript, record.Decisions = driven(ctx, env, p.Drive(in, header))
+			var seen Driven
+			record.Transcript, seen = driven(ctx, env, p.Drive(in, header))
+			record.Decisions = seen.Decisions
+			if account != nil {
+				account.Asked = seen.Asked
+			}
 		} else {
 			timed := &timedAgent{agent: agent, now: r.Now, account: account}
 			record.Transcript, _ = Play(ctx, env, timed) // the transcript says how it ended

@@ -402,17 +402,17 @@ func (r *Run) prepare(
 }
 
 // driven plays an episode of a [Drive]. The transcript says how it ended.
-func driven(ctx context.Context, env *environment.Environment, drive Drive) (*transcript.Transcript, []time.Duration) {
-	var decisions []time.Duration
+func driven(ctx context.Context, env *environment.Environment, drive Drive) (*transcript.Transcript, Driven) {
+	var seen Driven
 	t, _ := conduct(ctx, env, func(ctx context.Context) (err error) {
 		defer diag.Guard(&err, "agent")
-		if decisions, err = drive(ctx, env); err != nil {
+		if seen, err = drive(ctx, env); err != nil {
 			return fmt.Errorf("agent: %w", err)
 		}
 		env.Finish(transcript.EndSilent, "")
 		return nil
 	})
-	return t, decisions
+	return t, seen
 }
 
 // unbegun is the transcript of an episode that could not start.

@@ -1,0 +1,76 @@
+package participants
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/serve/relay"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// openRelay makes the endpoint through which commands reach their models, with the keys, addresses and limits of the
+// run.
+func (c *Cast) openRelay() (*relay.Relay, error) {
+	config := relay.Config{Stop: c.Stop, Warn: c.Warn}
+	limits, known := map[string]*model.Limits{}, false // shared by the formats of one provider
+	for _, name := range []string{model.ProviderOpenAI, model.ProviderResponses, model.ProviderCompletions,
+		model.ProviderAnthropic} {
+		options := c.Providers.of(name+"/", c.Settings.Rates)
+		key, _ := model.Variables(name)
+		if limits[key] == nil {
+			limits[key] = options.Limits
+		}
+		options.Limits = limits[key]
+		upstream, err := model.OpenUpstream(name, options)
+		if err != nil {
+			return nil, err
+		}
+		known = known || !upstream.Keyless()
+		config.Upstreams = append(config.Upstreams, upstream)
+	}
+	if !known {
+		c.Warn("no key of a provider is known: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or --base-url; until then " +
+			"commands must bring their own")
+	}
+	return relay.New(config), nil
+}
+
+// split leads the requests to models to their endpoint, and all others to the episodes.
+func split(models, episodes http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, relay.Prefix) {
+			models.ServeHTTP(w, r)
+			return
+		}
+		episodes.ServeHTTP(w, r)
+	})
+}
+
+// unheard records what a command last asked its model as a turn without an act, and returns why the episode does not
+// count; nil if it does.
+func (r *commandEpisode) unheard(ctx context.Context, env *environment.Environment, why error) error {
+	if r.models != nil && r.models.Close() {
+		if _, err := env.Step(ctx, task.Turn{Stop: true}); err != nil {
+			return err
+		}
+	}
+	return why
+}
+
+// failure is how the provider failed in the last request of a command that came to nothing; nil if it did not. A
+// failure that the other episodes would share ends the run.
+func (r *commandEpisode) failure() error {
+	if r.models == nil {
+		return nil
+	}
+	err := r.models.Failure()
+	var failed *model.ProviderError
+	if errors.As(err, &failed) && failed.Fatal() {
+		r.stop(failed)
+	}
+	return err
+}
