@@ -127,7 +127,7 @@ Each folder in tasks is an instance of a suite of Seatrial. All share one image 
     harbor run --path tasks --agent oracle
 
 The oracle must get 1 everywhere, and the agent nop 0. The episode runs in a service of its own, named seatrial. The
-agent's container gets neither the suite nor the token, and while the agent acts nothing of task.toml, solution or tests.
-Do not mount this folder into it.
+agent's container gets neither the suite nor the token, and while the agent acts nothing of task.toml, solution or
+tests. Do not mount this folder into it.
 `)
 }

@@ -159,7 +159,9 @@ type progress func(passed, total time.Duration)
 
 // act takes the step that a call is. graded says that the caller that asks may know grades. The error is a
 // [jsonrpc.Error], or that of ctx.
-func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, tell progress) (out *outcome, err error) {
+func (s *desk) act(
+	ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, tell progress,
+) (out *outcome, err error) {
 	span := s.episode.joined(p)
 	defer func() { span.Ended(err != nil || out.failed, nil) }()
 	act := Act{Turn: task.Turn{Actions: []task.Action{s.action(p)}}, Patient: true}

@@ -34,6 +34,8 @@ var claims = map[string]string{
 		"is called first.",
 	instances.CheckHarmless: "Nothing goes wrong here: the policy that does not look and the recovery " +
 		"policy both reach the right answer.",
+	instances.CheckStarts: "No starting table is the right answer, so an agent cannot answer by naming one " +
+		"without a call.",
 	instances.CheckClean: "The recovery policy reaches the right answer of the task without any " +
 		"condition.",
 	instances.CheckTwin: "The shown tools return the same on a database with another right answer, so " +
