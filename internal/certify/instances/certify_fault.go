@@ -195,7 +195,8 @@ func (c *certification) startsAnswer(ctx context.Context, clean *suite.Instance)
 		return nil, err
 	}
 	for _, start := range c.task.Starts {
-		seat := episode.Seat{Header: certifyingHeader(c.in, policyRecover, policyRecover), Budget: episode.BudgetOf(c.in, c.task)}
+		seat := episode.Seat{Header: certifyingHeader(c.in, policyRecover, policyRecover)}
+		seat.Budget = episode.BudgetOf(c.in, c.task)
 		record, err := play(ctx, c.stage, c.in, c.task, policyRecover, seat, func(episode.Agent) episode.Agent {
 			return answering(start.Label)
 		})

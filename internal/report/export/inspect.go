@@ -29,12 +29,14 @@ const noModel = "none/none"
 // scorer is the name of Seatrial's grade among the scores of a sample.
 const scorer = "seatrial"
 
-// inspectSamples is how many samples a log has at most: an archive keeps an entry of each in memory until it is complete.
+// inspectSamples is how many samples a log has at most: an archive keeps an entry of each in memory until it is
+// complete.
 const inspectSamples = 20_000
 
 type object = map[string]any
 
-// inspect writes a log of Inspect for each agent, protocol and arm: a log has one model. A long one continues in others.
+// inspect writes a log of Inspect for each agent, protocol and arm: a log has one model. A long one continues in
+// others.
 type inspect struct {
 	x     *exporter
 	path  string

@@ -66,9 +66,9 @@ func (s *step) text(name string) string {
 	return text
 }
 
-// keys lists the keys in an argument that takes one or several.
-func (s *step) keys(name string) []string {
-	switch v := s.arguments[name].(type) {
+// keys lists the keys that a step names, one or several.
+func (s *step) keys() []string {
+	switch v := s.arguments["key_name"].(type) {
 	case string:
 		return []string{v}
 	case []any:
@@ -126,7 +126,8 @@ func (w *writer) read(plan *task.Plan) ([]*step, bool) {
 		if t == nil || c.Label == "" {
 			return nil, false
 		}
-		s := &step{label: c.Label, operation: t.Body.Operation, arguments: maps.Clone(c.Arguments), avoided: t.Name == w.avoid}
+		s := &step{label: c.Label, operation: t.Body.Operation, arguments: maps.Clone(c.Arguments)}
+		s.avoided = t.Name == w.avoid
 		if flattened(t) {
 			inner := map[string]any{}
 			for name, v := range c.Arguments {

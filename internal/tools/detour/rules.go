@@ -274,8 +274,8 @@ func retrieveGroups(at *place, _ int) ([]*step, int) {
 	return []*step{at.with(relation.Group, map[string]any{"key_name": at.arguments["key_name"]})}, 0
 }
 
-// retrieveCopy copies the keys that the tool to avoid returns, and returns the copies. Getters beside each other read the
-// table with the copies.
+// retrieveCopy copies the keys that the tool to avoid returns, and returns the copies. Getters beside each other read
+// the table with the copies.
 func retrieveCopy(at *place, way int) ([]*step, int) {
 	chain := append([]*step{at.step}, at.beside()...)
 	if at.arguments["beside"] != nil {
@@ -284,7 +284,7 @@ func retrieveCopy(at *place, way int) ([]*step, int) {
 	var steps, getters []*step
 	source := at.arguments["data_source"]
 	for _, s := range chain {
-		keys := s.keys("key_name")
+		keys := s.keys()
 		if !s.avoided {
 			getters = append(getters, s)
 			continue
@@ -315,7 +315,7 @@ func (at *place) spare() string {
 		if !ok || t.Name == at.w.avoid {
 			continue
 		}
-		used := func(s *step) bool { return slices.Contains(s.keys("key_name"), key) }
+		used := func(s *step) bool { return slices.Contains(s.keys(), key) }
 		if !slices.ContainsFunc(at.before, used) && !used(at.step) && !slices.ContainsFunc(at.after, used) {
 			return key
 		}
@@ -451,7 +451,7 @@ func groupByWindow(at *place, _ int) ([]*step, int) {
 	if at.operation != relation.Group {
 		return nil, 0
 	}
-	keys := at.keys("key_name")
+	keys := at.keys()
 	partition := make([]any, len(keys))
 	shown := make([]any, len(keys))
 	for i, key := range keys {
@@ -476,7 +476,7 @@ func groupByWindow(at *place, _ int) ([]*step, int) {
 		if s.source() != last && !at.follows(s, last) {
 			continue
 		}
-		for _, key := range s.keys("key_name") {
+		for _, key := range s.keys() {
 			if !slices.Contains(shown, any(key)) {
 				return nil, 0
 			}
@@ -556,7 +556,7 @@ func combineByFilter(at *place, _ int) ([]*step, int) {
 	key := ""
 	for _, s := range at.before {
 		if s.label == at.source() {
-			if keys := s.keys("key_name"); len(keys) == 1 {
+			if keys := s.keys(); len(keys) == 1 {
 				key = keys[0]
 			}
 		}

@@ -18,8 +18,9 @@ var (
 		"when", "by", "at", "on", "to", "than", "as", "did", "does", "do", "is", "are", "was", "were", "has", "have", "had",
 		"can", "there", "having", "among", "within", "across", "apart", "named", "called", "how",
 		"not", "no", "along", "together", "sorted", "ordered", "going", "if", "so", "but", "per")
-	askSkips = english.Set("the", "a", "an", "all", "every", "each", "any", "different", "distinct", "unique", "both", "me",
-		"us", "or", "and", "their", "its", "his", "her", "those", "these", "only", "just", "number", "numbers", "one", "ones",
+	askSkips = english.Set("the", "a", "an", "all", "every", "each", "any", "different", "distinct", "unique", "both",
+		"me", "us", "or", "and", "their", "its", "his", "her", "those", "these", "only", "just", "number", "numbers", "one",
+		"ones",
 		"average", "mean", "maximum", "minimum", "total", "highest", "lowest", "first", "last", "full", "respective",
 		"complete", "up", "out", "s", "it", "them", "most", "least", "common", "whole", "various")
 )
@@ -219,8 +220,9 @@ func lost(p *pair) bool {
 var labelled = regexp.MustCompile(`\b\w+ (?:with (?:the )?name|named|called)\b`)
 
 // filler are words of requests that say nothing of what is asked for.
-var filler = english.Set("could", "look", "following", "whenever", "find", "time", "want", "need", "like", "know", "see",
-	"would", "tell", "provide", "display", "kindly", "thanks", "thank", "help", "interested", "question", "wonder", "just",
+var filler = english.Set("could", "look", "following", "whenever", "find", "time", "want", "need", "like", "know",
+	"see", "would", "tell", "provide", "display", "kindly", "thanks", "thank", "help", "interested", "question", "wonder",
+	"just",
 	"me", "count", "many", "much", "recorded", "data", "table", "there", "say", "exist", "exists", "happen", "let")
 
 var (
@@ -273,7 +275,7 @@ var atEnd = regexp.MustCompile(`\b(?:\w+est|most|least)(?: \w+){0,4} (?:first|la
 
 // endsLost reports whether a text keeps one of the first and the last that the request asks for.
 func endsLost(p *pair) bool {
-	has := func(s, w string) bool { return english.HasPhrase(s, w) }
+	has := english.HasPhrase
 	for _, pair := range [][2]string{{"first", "last"}, {"last", "first"}} {
 		if has(p.own, pair[0]) && has(p.own, pair[1]) && has(p.said, pair[0]) && !has(p.said, pair[1]) &&
 			!has(p.said, "full") {
