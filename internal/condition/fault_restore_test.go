@@ -90,7 +90,7 @@ func numberIn(tb testing.TB, text string) task.Value {
 	if err != nil {
 		tb.Fatalf("%q is no number: %v", text, err)
 	}
-	return v
+	return task.MustScalar(v)
 }
 
 // restore is the inverse of each kind: it undoes the change from what the agent is shown. Numbers says whether the
@@ -101,13 +101,13 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		if numbers {
 			return numberIn(tb, text)
 		}
-		return text
+		return task.Text(text)
 	}
 	switch kind {
 	case "spec.result-reshaped", "spec.result-renamed":
 	case "spec.result-retyped":
 		r.each(column, func(v task.Value) task.Value {
-			if s, ok := v.(string); ok && numbers {
+			if s, ok := task.AsText(v); ok && numbers {
 				return numberIn(tb, s)
 			}
 			return v
@@ -123,17 +123,17 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		}
 		r.each(column, func(v task.Value) task.Value {
 			switch v := v.(type) {
-			case int64:
-				return v / factor
-			case float64:
-				return v / float64(factor)
+			case task.Integer:
+				return task.Integer(int64(v) / factor)
+			case task.Real:
+				return task.Real(float64(v) / float64(factor))
 			default:
 				return v
 			}
 		})
 	case "out.wrapped-unit":
 		r.each(column, func(v task.Value) task.Value {
-			if s, ok := v.(string); ok && numbers {
+			if s, ok := task.AsText(v); ok && numbers {
 				_, digits, _ := strings.Cut(s, " ")
 				return numberIn(tb, digits)
 			}
@@ -141,7 +141,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		})
 	case "out.labelled":
 		r.each(column, func(v task.Value) task.Value {
-			if s, ok := v.(string); ok {
+			if s, ok := task.AsText(v); ok {
 				_, rest, _ := strings.Cut(s, ": ")
 				return documented(rest)
 			}
@@ -149,7 +149,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		})
 	case "out.explained":
 		r.each(column, func(v task.Value) task.Value {
-			if s, ok := v.(string); ok {
+			if s, ok := task.AsText(v); ok {
 				_, rest, _ := strings.Cut(s, "in this record is ")
 				return numberIn(tb, strings.TrimSuffix(rest, "."))
 			}
@@ -161,7 +161,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		}
 		l := localeMarks[r.whole["locale"].(string)]
 		r.each(column, func(v task.Value) task.Value {
-			if s, ok := v.(string); ok && numbers {
+			if s, ok := task.AsText(v); ok && numbers {
 				return numberIn(tb, strings.ReplaceAll(strings.ReplaceAll(s, l.group, ""), l.point, "."))
 			}
 			return v
@@ -169,9 +169,9 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 	case "out.alias":
 		legend, _ := r.inField("legend", column)
 		r.each(column, func(v task.Value) task.Value {
-			if code, ok := v.(string); ok {
+			if code, ok := task.AsText(v); ok {
 				if meant, coded := legend.(map[string]any)[code]; coded {
-					return meant
+					return task.MustScalar(meant)
 				}
 			}
 			return v
@@ -179,7 +179,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 	case "out.null-sentinel":
 		sentinel, ok := r.inField("missing_values", column)
 		r.each(column, func(v task.Value) task.Value {
-			if ok && v == sentinel {
+			if ok && v == task.MustScalar(sentinel) {
 				return nil
 			}
 			return v
@@ -247,11 +247,12 @@ func FuzzRestore(f *testing.F) {
 			t.Skip("JSON cannot carry these unchanged")
 		}
 		whole := &task.Result{Columns: []string{"text of it", "whole_in_one", "real"}, Rows: []task.Row{
-			{a, n, x}, {b, nil, float64(int64(seed)) / 8}, {nil, int64(seed) - 1, nil}, {a, n, -x},
+			{task.Text(a), task.Integer(n), task.Real(x)}, {task.Text(b), nil, task.Real(float64(int64(seed)) / 8)},
+			{nil, task.Integer(int64(seed) - 1), nil}, {task.Text(a), task.Integer(n), task.Real(-x)},
 		}}
 		if math.Signbit(x) && x == 0 || x == 0 {
-			whole.Rows[3][2] = 0.0 // JSON keeps a negative zero, and its reader does not tell it apart
-			whole.Rows[0][2] = 0.0
+			whole.Rows[3][2] = task.Real(0.0) // JSON keeps a negative zero, and its reader does not tell it apart
+			whole.Rows[0][2] = task.Real(0.0)
 		}
 		columns := []task.Column{{Name: "a", Type: "text"}, {Name: "b", Type: "integer"}, {Name: "c", Type: "number"}}
 		before := whole.Digest(true)
@@ -293,13 +294,13 @@ func FuzzRestore(f *testing.F) {
 func exact(r *task.Result, column, factor int) bool {
 	for _, row := range r.Rows {
 		switch v := row[column].(type) {
-		case int64:
-			if v > fault.MaxExact/1000 || v < -fault.MaxExact/1000 {
+		case task.Integer:
+			if int64(v) > fault.MaxExact/1000 || int64(v) < -fault.MaxExact/1000 {
 				return false
 			}
-		case float64:
-			scaled := v * float64(factor)
-			if math.IsInf(scaled, 0) || scaled/float64(factor) != v {
+		case task.Real:
+			scaled := float64(v) * float64(factor)
+			if math.IsInf(scaled, 0) || scaled/float64(factor) != float64(v) {
 				return false
 			}
 		}
@@ -317,7 +318,7 @@ func TestPages(t *testing.T) {
 			whole := fault.Payload{Result: &task.Result{Columns: []string{"n"}},
 				Columns: []task.Column{{Name: "n", Type: "integer"}}}
 			for i := range n {
-				whole.Result.Rows = append(whole.Result.Rows, task.Row{int64(i)})
+				whole.Result.Rows = append(whole.Result.Rows, task.Row{task.Integer(i)})
 			}
 			var divider fault.PageStep
 			var companion fault.Companion
@@ -363,25 +364,26 @@ func totalOf(rows []task.Row, column int) task.Value {
 	whole, real, isReal := int64(0), 0.0, false
 	for _, row := range rows {
 		switch v := row[column].(type) {
-		case int64:
-			whole += v
+		case task.Integer:
+			whole += int64(v)
 			real += float64(v)
-		case float64:
-			real += v
+		case task.Real:
+			real += float64(v)
 			isReal = true
 		}
 	}
 	if isReal {
-		return real
+		return task.Real(real)
 	}
-	return whole
+	return task.Integer(whole)
 }
 
 // TestConflictEvidence reads the evidence of the sources as an agent would, and finds the right source in the fault,
 // the mirror and the look-alike.
 func TestConflictEvidence(t *testing.T) {
 	right := fault.Payload{Result: &task.Result{Columns: []string{"name", "length_m", "crew"}, Rows: []task.Row{
-		{"Ada", 7.5, int64(12)}, {"Brise", int64(31), int64(40)}, {"Corvus", 18.25, nil},
+		{task.Text("Ada"), task.Real(7.5), task.Integer(12)}, {task.Text("Brise"), task.Integer(31), task.Integer(40)},
+		{task.Text("Corvus"), task.Real(18.25), nil},
 	}}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length_m", Type: "number"},
 		{Name: "crew", Type: "integer"}}}
 	choose := map[string]func(sources []read) int{
@@ -396,7 +398,7 @@ func TestConflictEvidence(t *testing.T) {
 				fits := s.whole["row_count"] == int64(len(s.rows))
 				for column := range s.names {
 					if total, ok := s.inField("control_sum", column); ok {
-						fits = fits && total == totalOf(s.rows, column)
+						fits = fits && task.MustScalar(total) == totalOf(s.rows, column)
 					}
 				}
 				if fits {

@@ -69,7 +69,8 @@ func seaTask() fault.PlaceInput {
 				{Name: "crew", Type: task.TypeInteger},
 			},
 			Rows: []task.Row{
-				{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)},
+				{task.Text("Ada"), task.Real(32.5), task.Integer(12)}, {task.Text("Brise"), task.Real(18.25), nil},
+				{task.Text("Corvus"), task.Real(1200.0), task.Integer(1400)}, {task.Text("Dione"), task.Real(9.0), task.Integer(3)},
 			},
 			Blocks: []int{1, 1, 1, 1},
 		},
@@ -235,13 +236,16 @@ func TestPlaceRefuses(t *testing.T) {
 		{"out.reordered", fault.ReasonOrderFree, func(in *fault.PlaceInput) { in.Task.Gold.Blocks = nil }},
 		{"out.null-sentinel", fault.ReasonNoMissing,
 			func(in *fault.PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
-		{"spec.unit", fault.ReasonNoUnit, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
 		{"spec.unit", fault.ReasonNoUnit, func(in *fault.PlaceInput) {
-			in.Task.Gold.Rows = []task.Row{{"a", nil,
-				int64(0)}}
+			in.Task.Gold.Rows = []task.Row{{task.Text("a"), nil,
+				nil}}
+		}},
+		{"spec.unit", fault.ReasonNoUnit, func(in *fault.PlaceInput) {
+			in.Task.Gold.Rows = []task.Row{{task.Text("a"), nil,
+				task.Integer(0)}}
 		}},
 		{"out.number-format", fault.ReasonNoNumber,
-			func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(999)}} }},
+			func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{task.Text("a"), nil, task.Integer(999)}} }},
 		{"out.alias", fault.ReasonNoColumn, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{nil, nil, nil}} }},
 		{"spec.result-renamed", fault.ReasonNoReference, func(*fault.PlaceInput) {}},
 		{"spec.result-retyped", fault.ReasonNoReference, func(*fault.PlaceInput) {}},
@@ -479,7 +483,7 @@ func act(s fault.Step, c *fault.Call) string {
 		said(d)
 	}
 	if x, ok := s.(fault.ValueStep); ok && len(c.Tool.Body.Bindings) == 2 {
-		values, d := x.ChangeValues(c, []task.Value{"Bergen", int64(1990)})
+		values, d := x.ChangeValues(c, []task.Value{task.Text("Bergen"), task.Integer(1990)})
 		fmt.Fprint(&b, "values ", values)
 		said(d)
 	}
@@ -490,7 +494,8 @@ func act(s fault.Step, c *fault.Call) string {
 	}
 	whole := fault.Payload{Result: &task.Result{
 		Columns: []string{"name", "length_m", "crew"},
-		Rows:    []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}},
+		Rows: []task.Row{{task.Text("Ada"), task.Real(32.5), task.Integer(12)},
+			{task.Text("Brise"), task.Real(18.25), nil}, {task.Text("Corvus"), task.Real(1200.0), task.Integer(1400)}},
 	}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length_m", Type: "number"},
 		{Name: "crew", Type: "integer"}}}
 	if x, ok := s.(fault.ResultStep); ok {
@@ -593,7 +598,8 @@ func TestPassingTogether(t *testing.T) {
 		{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"ships","times":2}`)},
 		{Name: "exec.connection", Parameters: json.RawMessage(`{"tool":"ids","times":1}`)},
 	}, in)
-	whole := fault.Payload{Result: &task.Result{Columns: []string{"n"}, Rows: []task.Row{{int64(1)}, {int64(2)}}}}
+	whole := fault.Payload{Result: &task.Result{Columns: []string{"n"},
+		Rows: []task.Row{{task.Integer(1)}, {task.Integer(2)}}}}
 	var got []string
 	for attempt := 1; attempt <= 5; attempt++ {
 		c := &fault.Call{Tool: in.Tools[0], Attempt: attempt}

@@ -139,7 +139,7 @@ func TestHintsTellNoValues(t *testing.T) {
 	hidden := seaTask()
 	for i := range hidden.Task.Gold.Rows {
 		for j := range hidden.Task.Gold.Rows[i] {
-			hidden.Task.Gold.Rows[i][j] = fmt.Sprintf("gold %d %d", i, j)
+			hidden.Task.Gold.Rows[i][j] = task.Text(fmt.Sprintf("gold %d %d", i, j))
 		}
 	}
 	hidden.Task.Messages = []task.Message{{Role: "user", Content: "Something else?"}}

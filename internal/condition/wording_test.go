@@ -201,7 +201,7 @@ func TestControlSumRevealsNoAnswer(t *testing.T) {
 			}
 			steps, tools := stepsOf(t, conditions, in)
 			right := fault.Payload{Result: &task.Result{Columns: []string{"name", "length_m", "crew"},
-				Rows: []task.Row{{"Ada", 32.5, int64(12)}}}}
+				Rows: []task.Row{{task.Text("Ada"), task.Real(32.5), task.Integer(12)}}}}
 			for _, tool := range slices.Concat(in.Tools, tools) {
 				p, decision := steps[0].(fault.ResultStep).ChangeResult(&fault.Call{Tool: tool, Label: "c", Attempt: 1}, right)
 				text := string(p.AppendContent(nil))

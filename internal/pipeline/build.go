@@ -652,7 +652,7 @@ func textBytes(rows []task.Row) int {
 	for _, row := range rows {
 		for _, v := range row {
 			switch v := v.(type) {
-			case string:
+			case task.Text:
 				size += len(v)
 			case task.Blob:
 				size += len(v)

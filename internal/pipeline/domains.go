@@ -31,7 +31,7 @@ func (s *source) listDomains(ctx context.Context) error {
 			continue
 		}
 		for _, p := range parameter.Of(q, q.Stmt) {
-			if _, text := p.Value.(string); text && p.Binding.Role == task.RoleEqual {
+			if _, text := p.Value.(task.Text); text && p.Binding.Role == task.RoleEqual {
 				compared[[2]string{p.Binding.Table, p.Binding.Column}] = true
 			}
 		}
@@ -78,11 +78,11 @@ func domainOf(ctx context.Context, w *database.World, t *schema.Table, c *schema
 	var list []string
 	repeated, said := false, true // by the corpus
 	for _, row := range r.Rows {
-		text, isText := row[0].(string)
+		text, isText := task.AsText(row[0])
 		if !isText || text == "" || len(text) > longestValue {
 			return "", nil
 		}
-		repeated = repeated || row[1] != int64(1)
+		repeated = repeated || row[1] != task.Integer(1)
 		list = append(list, `"`+text+`"`)
 		said = said && strings.Contains(c.Values, text)
 	}

@@ -300,7 +300,7 @@ func (j *joiner) lookUp(ctx context.Context, main *item, workflow string) (*look
 
 // said writes a value as a request does: texts in quotation marks.
 func said(v task.Value) string {
-	if text, ok := v.(string); ok {
+	if text, ok := task.AsText(v); ok {
 		return "“" + text + "”"
 	}
 	return parameter.Spell(v)

@@ -139,7 +139,7 @@ func lookedUpIn(t *testing.T, w *database.World, tk *task.Task, source string) s
 		t.Fatalf("%s: the look-up returns %d rows", tk.ID, len(rows))
 	}
 	literal := func(v task.Value) string {
-		if text, ok := v.(string); ok {
+		if text, ok := task.AsText(v); ok {
 			return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 		}
 		return string(task.AppendValue(nil, v))

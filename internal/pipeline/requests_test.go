@@ -196,7 +196,7 @@ func dropAgain(
 		Query: query,
 	}
 	for _, v := range request.Values(complete) {
-		if v.Value != about || v.Column != r.Dropped.Column {
+		if v.Value != task.Text(about) || v.Column != r.Dropped.Column {
 			continue
 		}
 		made, reason := v.Drop()

@@ -258,7 +258,7 @@ func literalsOf(t *task.Task, plan *task.Plan) []task.Literal {
 		default:
 			continue
 		}
-		literal := task.Literal{Value: v, Argument: name}
+		literal := task.Literal{Value: task.MustScalar(v), Argument: name}
 		if text := fmt.Sprint(v); text != "" && strings.Count(question, text) == 1 {
 			start := strings.Index(question, text)
 			if bounded(question, start, start+len(text)) {

@@ -497,7 +497,7 @@ func rowsOf(t *testing.T, tk *task.Task) []byte {
 func checkExchange(t *testing.T, tk, source *task.Task) {
 	t.Helper()
 	spelt := func(v task.Value) string {
-		if text, ok := v.(string); ok {
+		if text, ok := task.AsText(v); ok {
 			return text
 		}
 		return strings.TrimSuffix(string(task.AppendValue(nil, v)), ".0")

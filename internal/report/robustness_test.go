@@ -53,8 +53,9 @@ func seaTask() fault.PlaceInput {
 		ID: "sea-1", Database: "sea", Style: task.StyleFunc, Proof: task.ProofExecuted,
 		Gold: task.Gold{
 			Kind: task.GoldRows, Columns: ships, Blocks: []int{1, 1, 1, 1},
-			Rows: []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)},
-				{"Dione", 9.0, int64(3)}},
+			Rows: []task.Row{{task.Text("Ada"), task.Real(32.5), task.Integer(12)}, {task.Text("Brise"), task.Real(18.25), nil},
+				{task.Text("Corvus"), task.Real(1200.0), task.Integer(1400)},
+				{task.Text("Dione"), task.Real(9.0), task.Integer(3)}},
 		},
 		Plans: []task.Plan{
 			{Kind: task.PlanDirect, Answer: "call_1", Calls: []task.Call{

@@ -126,8 +126,9 @@ func TestLacking(t *testing.T) {
 		ID: "1", Style: task.StyleFunc, Database: "a",
 		Messages: []task.Message{{Role: "user", Content: "How many beds of roses are there in Rose Lane, and who has 12?"}},
 		Literals: []task.Literal{
-			{Value: "Rose Lane", Argument: "street"}, {Value: int64(12), Argument: "count"}, {Value: "red", Argument: "colour"},
-			{Value: "rose", Argument: "flower", Start: 17, End: 22},
+			{Value: task.Text("Rose Lane"), Argument: "street"}, {Value: task.Integer(12), Argument: "count"},
+			{Value: task.Text("red"), Argument: "colour"},
+			{Value: task.Text("rose"), Argument: "flower", Start: 17, End: 22},
 		},
 		Plans: []task.Plan{
 			{Calls: []task.Call{{Tool: "whole"}}}, {Calls: []task.Call{{Tool: "part"}, {Tool: "whole"}, {Tool: "rest"}}},

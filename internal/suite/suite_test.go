@@ -49,7 +49,7 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 		Tasks: []*task.Task{
 			{ID: "t1", Style: "func", Database: "a", Messages: []task.Message{{Role: "user", Content: "q"}},
 				Gold: task.Gold{Kind: task.GoldRows, Columns: make([]task.Column, 4),
-					Rows: []task.Row{{int64(1), 1.0, nil, "é"}}}},
+					Rows: []task.Row{{task.Integer(1), task.Real(1.0), nil, task.Text("é")}}}},
 			{ID: "t2", Style: "func", Database: "b", Messages: []task.Message{{Role: "user", Content: strings.Repeat("long ",
 				50_000)}}, Gold: task.Gold{Kind: task.GoldDecline}},
 		},
@@ -170,7 +170,7 @@ func TestDigest(t *testing.T) {
 		"a count":     func(s *Suite) { s.Manifest.Counts.Styles["func"].Read++ },
 		"a tool":      func(s *Suite) { s.Tools["rest"][0].Description = "x" },
 		"a style":     func(s *Suite) { s.Tools["slot"] = nil },
-		"gold":        func(s *Suite) { s.Tasks[0].Gold.Rows[0][1] = int64(1) },
+		"gold":        func(s *Suite) { s.Tasks[0].Gold.Rows[0][1] = task.Integer(1) },
 		"an order":    func(s *Suite) { slices.Reverse(s.Tasks) },
 		"an instance": func(s *Suite) { s.Instances = s.Instances[1:] },
 		"a rejection": func(s *Suite) { s.Rejected[0].Line++ },

@@ -183,22 +183,22 @@ func ArgumentOf(b Binding, v Value) (any, bool) {
 	}
 	fits := false
 	switch v := v.(type) {
-	case string:
+	case Text:
 		fits = b.Type == TypeText || b.Type == TypeAny
-	case int64:
+	case Integer:
 		fits = b.Type != TypeText
-	case float64:
-		fits = b.Type == TypeNumber || b.Type == TypeAny || b.Type == TypeInteger && v == math.Trunc(v)
+	case Real:
+		fits = b.Type == TypeNumber || b.Type == TypeAny || b.Type == TypeInteger && float64(v) == math.Trunc(float64(v))
 	}
 	if !fits {
 		return nil, false
 	}
 	written := v
-	if s, ok := v.(string); ok {
-		written = EscapeText(s)
+	if s, ok := AsText(v); ok {
+		written = Text(EscapeText(s))
 	}
 	if b.Kind == BindList {
-		return []any{written}, true
+		return []any{Plain(written)}, true
 	}
-	return written, true
+	return Plain(written), true
 }

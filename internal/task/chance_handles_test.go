@@ -63,7 +63,7 @@ func TestSingleCallsOnTables(t *testing.T) {
 		for _, tool := range tools {
 			byName[tool.Name] = tool
 		}
-		calls := task.SingleCalls(tools, starts, []task.Literal{{Value: "ignored"}})
+		calls := task.SingleCalls(tools, starts, []task.Literal{{Value: task.Text("ignored")}})
 		if len(calls) != c.perKey*(3+2) {
 			t.Errorf("%s %s: %d calls, want %d", c.style, c.profile, len(calls), c.perKey*5)
 		}

@@ -25,15 +25,15 @@ var fits = map[string]map[string]bool{
 }
 
 func sort(v Value) string {
-	if v == 2.0 {
+	if v == Real(2.0) {
 		return "whole"
 	}
-	return fmt.Sprintf("%T", v)
+	return fmt.Sprintf("%T", Plain(v))
 }
 
 // TestSingleCallsBruteForce counts the calls of random tools by trying every combination of literals.
 func TestSingleCallsBruteForce(t *testing.T) {
-	values := []Value{"a", "$b", int64(1), 2.0, 2.5, "a", nil, int64(1), int64(2)}
+	values := []Value{Text("a"), Text("$b"), Integer(1), Real(2.0), Real(2.5), Text("a"), nil, Integer(1), Integer(2)}
 	types := []string{TypeText, TypeInteger, TypeNumber, TypeAny}
 	kinds := []string{BindValue, BindValue, BindList, BindTable}
 	counted := 0
@@ -41,7 +41,7 @@ func TestSingleCallsBruteForce(t *testing.T) {
 		r := Draw(seed, "chance")
 		var literals []Literal
 		var distinct []Value
-		seen := map[any]bool{}
+		seen := map[Value]bool{}
 		for range r.IntN(6) {
 			v := values[r.IntN(len(values))]
 			literals = append(literals, Literal{Value: v})
@@ -91,7 +91,7 @@ func TestSingleCalls(t *testing.T) {
 	two := chanceTool("two", Binding{Type: TypeText}, Binding{Type: TypeInteger, Kind: BindList})
 	none := chanceTool("none")
 	bodyless := &Tool{Name: "bodyless"}
-	literals := []Literal{{Value: "$x$"}, {Value: int64(1)}, {Value: "b"}, {Value: int64(2)}}
+	literals := []Literal{{Value: Text("$x$")}, {Value: Integer(1)}, {Value: Text("b")}, {Value: Integer(2)}}
 	var got []string
 	for _, c := range SingleCalls([]*Tool{two, bodyless, none}, nil, literals) {
 		text, err := Marshal(c)
@@ -117,7 +117,7 @@ func TestSingleCalls(t *testing.T) {
 func TestSingleCallsBound(t *testing.T) {
 	var literals []Literal
 	for i := range 20 {
-		literals = append(literals, Literal{Value: int64(i)})
+		literals = append(literals, Literal{Value: Integer(i)})
 	}
 	bindings := make([]Binding, 40)
 	for i := range bindings {

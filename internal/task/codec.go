@@ -153,12 +153,12 @@ func AppendValue(dst []byte, v Value) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(dst, "null"...)
-	case int64:
-		return strconv.AppendInt(dst, v, 10)
-	case float64:
-		return appendFloat(dst, v)
-	case string:
-		return appendString(dst, v)
+	case Integer:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case Real:
+		return appendFloat(dst, float64(v))
+	case Text:
+		return appendString(dst, string(v))
 	case Blob:
 		dst = append(dst, `{"$blob":"`...)
 		dst = hex.AppendEncode(dst, v)
@@ -242,17 +242,19 @@ func (r *Row) UnmarshalJSON(data []byte) error {
 // than a blob's, are errors.
 func SQLiteValue(v any) (Value, error) {
 	switch v := v.(type) {
-	case nil, int64, float64, string, Blob:
-		return v, nil
 	case bool:
 		if v {
-			return int64(1), nil
+			return Integer(1), nil
 		}
-		return int64(0), nil
+		return Integer(0), nil
 	case map[string]any:
 		if text, ok := v["$blob"].(string); ok && len(v) == 1 {
 			b, err := hex.DecodeString(text)
 			return Blob(b), err
+		}
+	default:
+		if value, ok := Scalar(v); ok {
+			return value, nil
 		}
 	}
 	return nil, fmt.Errorf("%s is not a single value", JSONType(v))
@@ -359,10 +361,15 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 // UnmarshalJSON reads the value as a SQLite value.
 func (l *Literal) UnmarshalJSON(data []byte) error {
 	type bare Literal
-	if err := DecodeStrict(data, (*bare)(l)); err != nil {
+	var read struct {
+		Value any `json:"value"`
+		*bare
+	}
+	read.bare = (*bare)(l)
+	if err := DecodeStrict(data, &read); err != nil {
 		return err
 	}
-	v, err := SQLiteValue(plain(l.Value))
+	v, err := SQLiteValue(plain(read.Value))
 	l.Value = v
 	return err
 }

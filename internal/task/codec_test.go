@@ -25,7 +25,7 @@ func TestCallsReadBack(t *testing.T) {
 			t.Errorf("%#v is written %s and read %#v", call, text, back)
 		}
 	}
-	for _, v := range []Value{nil, int64(7), 7.0, "7", Blob("\x00\xff")} {
+	for _, v := range []Value{nil, Integer(7), Real(7.0), Text("7"), Blob("\x00\xff")} {
 		literal := Literal{Value: v, Argument: "x", Table: "t", Column: "c", Start: 1, End: 2}
 		text, err := Marshal(literal)
 		if err != nil {

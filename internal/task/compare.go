@@ -665,21 +665,21 @@ func cellOf(v Value) cell {
 	switch v := v.(type) {
 	case nil, Blob:
 		return cell{value: v}
-	case int64:
-		c := cell{value: v, decimal: strconv.FormatInt(v, 10), real: float64(v), numeric: true}
-		c.integer, c.whole = v, true
+	case Integer:
+		c := cell{value: v, decimal: strconv.FormatInt(int64(v), 10), real: float64(v), numeric: true}
+		c.integer, c.whole = int64(v), true
 		return c
-	case float64:
-		c := cell{value: v, real: v + 0, numeric: true} // + 0 turns -0 into 0
-		if v == math.Trunc(v) && v >= -(1<<63) && v < 1<<63 {
+	case Real:
+		c := cell{value: v, real: float64(v) + 0, numeric: true} // + 0 turns -0 into 0
+		if float64(v) == math.Trunc(float64(v)) && float64(v) >= -(1<<63) && float64(v) < 1<<63 {
 			c.integer, c.whole = int64(v), true
 		}
-		if !math.IsInf(v, 0) && !math.IsNaN(v) {
-			c.decimal, _ = canonicalDecimal(strconv.FormatFloat(v, 'g', -1, 64))
+		if !math.IsInf(float64(v), 0) && !math.IsNaN(float64(v)) {
+			c.decimal, _ = canonicalDecimal(strconv.FormatFloat(float64(v), 'g', -1, 64))
 		}
 		return c
-	case string:
-		return textCell(v)
+	case Text:
+		return textCell(string(v))
 	default:
 		return cell{nested: true}
 	}
@@ -688,7 +688,7 @@ func cellOf(v Value) cell {
 // textCell reads a text, and also the number in it if the text is one by JSON's grammar, ignoring surrounding white
 // space. So `007`, `1,000` and `0x10` are only texts.
 func textCell(s string) cell {
-	c := cell{value: s}
+	c := cell{value: Text(s)}
 	if number := strings.TrimSpace(s); isNumber(number) {
 		n := numberCell(number)
 		c.real, c.integer, c.numeric, c.whole = n.real, n.integer, true, n.whole
@@ -700,12 +700,12 @@ func numberCell(literal string) cell {
 	c := cell{numeric: true}
 	if c.decimal, _ = canonicalDecimal(literal); c.decimal != "" {
 		if i, err := strconv.ParseInt(c.decimal, 10, 64); err == nil {
-			c.value, c.integer, c.real, c.whole = i, i, float64(i), true
+			c.value, c.integer, c.real, c.whole = Integer(i), i, float64(i), true
 			return c
 		}
 	}
 	c.real, _ = strconv.ParseFloat(literal, 64) // out of range becomes ±Inf, which is what SQLite reads too
-	c.value = c.real
+	c.value = Real(c.real)
 	return c
 }
 
@@ -718,9 +718,9 @@ func scalarCell(raw json.RawMessage) cell {
 		}
 		return textCell(s)
 	case 't':
-		return cell{value: int64(1), real: 1, integer: 1, numeric: true, whole: true, boolean: true}
+		return cell{value: Integer(1), real: 1, integer: 1, numeric: true, whole: true, boolean: true}
 	case 'f':
-		return cell{value: int64(0), numeric: true, whole: true, boolean: true}
+		return cell{value: Integer(0), numeric: true, whole: true, boolean: true}
 	case 'n':
 		return cell{}
 	case '[':
@@ -829,7 +829,7 @@ func plainText(s string) string {
 
 // missing reports whether a cell means a missing value: null, or the text null, None or nothing.
 func (c *cell) missing() bool {
-	text, isText := c.value.(string)
+	text, isText := AsText(c.value)
 	if !isText {
 		return c.value == nil && !c.nested
 	}
@@ -958,11 +958,11 @@ func appendKey(key []byte, c *cell, computed bool) []byte {
 	switch v := c.value.(type) {
 	case nil:
 		return append(key, '0')
-	case string:
+	case Text:
 		if c.missing() {
 			return append(key, '0')
 		}
-		key, text = append(key, 't'), plainText(v)
+		key, text = append(key, 't'), plainText(string(v))
 	case Blob:
 		key, text = append(key, 'b'), string(v)
 	}
@@ -1080,7 +1080,7 @@ func compareRows(a, b []cell) int {
 			return c
 		}
 		if x.class() == classText {
-			if c := cmp.Compare(x.value.(string), y.value.(string)); c != 0 {
+			if c := cmp.Compare(string(x.value.(Text)), string(y.value.(Text))); c != 0 {
 				return c
 			}
 		}
@@ -1094,11 +1094,11 @@ func (c *cell) class() int {
 	switch c.value.(type) {
 	case nil:
 		return 0
-	case int64:
+	case Integer:
 		return 1
-	case float64:
+	case Real:
 		return 2
-	case string:
+	case Text:
 		return classText
 	default:
 		return 4

@@ -30,23 +30,23 @@ func columns(spec string) []Column {
 }
 
 func TestAccepts(t *testing.T) {
-	name := rowsGold(columns("Name:text"), Row{"John Doe"})
-	average := rowsGold([]Column{{Name: "AVG(T1.age)", Type: TypeNumber, Computed: true}}, Row{19.6})
-	count := rowsGold(columns("COUNT(*):integer"), Row{int64(42)})
-	names := rowsGold(columns("Name:text"), Row{"Ann"}, Row{"Bob"}, Row{"Bob"})
-	pairs := rowsGold(columns("Name:text Age:integer"), Row{"Ann", int64(30)}, Row{"Bob", int64(31)})
+	name := rowsGold(columns("Name:text"), Row{Text("John Doe")})
+	average := rowsGold([]Column{{Name: "AVG(T1.age)", Type: TypeNumber, Computed: true}}, Row{Real(19.6)})
+	count := rowsGold(columns("COUNT(*):integer"), Row{Integer(42)})
+	names := rowsGold(columns("Name:text"), Row{Text("Ann")}, Row{Text("Bob")}, Row{Text("Bob")})
+	pairs := rowsGold(columns("Name:text Age:integer"), Row{Text("Ann"), Integer(30)}, Row{Text("Bob"), Integer(31)})
 	ordered := rowsGold(columns("Name:text Age:integer"),
-		Row{"Ann", int64(30)}, Row{"Bob", int64(30)}, Row{"Cy", int64(31)})
+		Row{Text("Ann"), Integer(30)}, Row{Text("Bob"), Integer(30)}, Row{Text("Cy"), Integer(31)})
 	ordered.Blocks = []int{2, 1}
-	one := rowsGold(columns("Name:text Age:integer"), Row{"Ann", int64(30)})
+	one := rowsGold(columns("Name:text Age:integer"), Row{Text("Ann"), Integer(30)})
 	nullGold := rowsGold(columns("x:text"), Row{nil})
-	big53 := rowsGold(columns("id:integer"), Row{int64(9007199254740993)})
-	stored := rowsGold(columns("price:number"), Row{19.6})
-	code := rowsGold(columns("code:text"), Row{"007"})
-	year := rowsGold(columns("year:text"), Row{"2014"})
+	big53 := rowsGold(columns("id:integer"), Row{Integer(9007199254740993)})
+	stored := rowsGold(columns("price:number"), Row{Real(19.6)})
+	code := rowsGold(columns("code:text"), Row{Text("007")})
+	year := rowsGold(columns("year:text"), Row{Text("2014")})
 	blob := rowsGold(columns("b:any"), Row{Blob{0xca, 0xfe}})
-	twice := rowsGold(columns("name:text Name:text"), Row{"a", "b"})
-	dollar := rowsGold(columns("x:text"), Row{"$a$"})
+	twice := rowsGold(columns("name:text Name:text"), Row{Text("a"), Text("b")})
+	dollar := rowsGold(columns("x:text"), Row{Text("$a$")})
 	empty := rowsGold(columns("x:text"))
 	either := &Gold{Kind: GoldAnyOf, Alternatives: []Gold{*name, *count}}
 
@@ -107,12 +107,12 @@ func TestAccepts(t *testing.T) {
 		{count, `"There are 42 singers."`, "lenient:text"},
 		{count, `"There are 42 singers in 3 bands."`, DiffValues},
 		{count, `true`, DiffValues},
-		{rowsGold(columns("n:integer"), Row{int64(1)}), `true`, DiffValues},
-		{rowsGold(columns("n:integer"), Row{int64(0)}), `false`, DiffValues},
-		{rowsGold(columns("n:integer"), Row{int64(0)}), `1e-400`, DiffValues},
-		{rowsGold(columns("n:integer"), Row{int64(1234567)}), `"It is 1,234,567."`, "lenient:text"},
-		{rowsGold(columns("n:number"), Row{1.0}), `true`, DiffValues},
-		{rowsGold(columns("n:text"), Row{"1"}), `true`, DiffValues},
+		{rowsGold(columns("n:integer"), Row{Integer(1)}), `true`, DiffValues},
+		{rowsGold(columns("n:integer"), Row{Integer(0)}), `false`, DiffValues},
+		{rowsGold(columns("n:integer"), Row{Integer(0)}), `1e-400`, DiffValues},
+		{rowsGold(columns("n:integer"), Row{Integer(1234567)}), `"It is 1,234,567."`, "lenient:text"},
+		{rowsGold(columns("n:number"), Row{Real(1.0)}), `true`, DiffValues},
+		{rowsGold(columns("n:text"), Row{Text("1")}), `true`, DiffValues},
 		{stored, `19.6`, yes},
 		{stored, `19.6000001`, DiffValues},
 		{stored, `"19.60"`, yes},
@@ -124,14 +124,14 @@ func TestAccepts(t *testing.T) {
 		{code, `"007"`, yes},
 		{code, `7`, DiffValues},
 		{code, `"7"`, DiffValues},
-		{rowsGold(columns("code:integer"), Row{int64(7)}), `"007"`, DiffValues},
+		{rowsGold(columns("code:integer"), Row{Integer(7)}), `"007"`, DiffValues},
 		{year, `2014`, yes},
 		{year, `2014.0`, yes},
 		{year, `"2014"`, yes},
 		{year, `"2014 "`, yes},
-		{rowsGold(columns("v:text"), Row{"1.50"}), `1.50`, DiffValues},
-		{rowsGold(columns("v:text"), Row{"1.5"}), `1.50`, yes},
-		{rowsGold(columns("v:text"), Row{"12345678901234567890"}), `12345678901234567890`, yes},
+		{rowsGold(columns("v:text"), Row{Text("1.50")}), `1.50`, DiffValues},
+		{rowsGold(columns("v:text"), Row{Text("1.5")}), `1.50`, yes},
+		{rowsGold(columns("v:text"), Row{Text("12345678901234567890")}), `12345678901234567890`, yes},
 
 		{nullGold, `null`, yes},
 		{nullGold, `[{"x": null}]`, yes},
@@ -187,7 +187,7 @@ func TestAccepts(t *testing.T) {
 		{either, `43`, DiffValues},
 		{&Gold{Kind: GoldDecline}, `null`, DiffNoRows},
 		{&Gold{Kind: GoldAnyOf}, `null`, DiffNoRows},
-		{&Gold{Kind: GoldRows, Columns: columns("a:text"), Rows: []Row{{"x"}}, Blocks: []int{2}}, `"x"`, DiffNoRows},
+		{&Gold{Kind: GoldRows, Columns: columns("a:text"), Rows: []Row{{Text("x")}}, Blocks: []int{2}}, `"x"`, DiffNoRows},
 	}
 	for _, test := range tests {
 		v := test.gold.Accepts(Answer{JSON: json.RawMessage(test.answer)})
@@ -208,21 +208,22 @@ func TestAccepts(t *testing.T) {
 }
 
 func TestAcceptsReference(t *testing.T) {
-	g := rowsGold(columns("Name:text Age:integer"), Row{"Ann", int64(30)}, Row{"Bob", int64(31)})
+	g := rowsGold(columns("Name:text Age:integer"), Row{Text("Ann"), Integer(30)}, Row{Text("Bob"), Integer(31)})
 	for _, test := range []struct {
 		name string
 		r    Result
 		want bool
 	}{
-		{"the result", Result{Columns: []string{"Name", "Age"}, Rows: []Row{{"Bob", int64(31)}, {"Ann", 30.0}}}, true},
+		{"the result", Result{Columns: []string{"Name", "Age"},
+			Rows: []Row{{Text("Bob"), Integer(31)}, {Text("Ann"), Real(30.0)}}}, true},
 		{"columns by name", Result{
-			Columns: []string{"age", "name"}, Rows: []Row{{int64(31), "Bob"}, {int64(30), "Ann"}},
+			Columns: []string{"age", "name"}, Rows: []Row{{Integer(31), Text("Bob")}, {Integer(30), Text("Ann")}},
 		}, true},
 		{"unknown columns swapped, told apart by kind", Result{
-			Columns: []string{"a", "b"}, Rows: []Row{{int64(31), "Bob"}, {int64(30), "Ann"}},
+			Columns: []string{"a", "b"}, Rows: []Row{{Integer(31), Text("Bob")}, {Integer(30), Text("Ann")}},
 		}, true},
-		{"a row short", Result{Columns: []string{"Name", "Age"}, Rows: []Row{{"Bob", int64(31)}}}, false},
-		{"ragged", Result{Columns: []string{"Name", "Age"}, Rows: []Row{{"Bob", int64(31)}, {"Ann"}}}, false},
+		{"a row short", Result{Columns: []string{"Name", "Age"}, Rows: []Row{{Text("Bob"), Integer(31)}}}, false},
+		{"ragged", Result{Columns: []string{"Name", "Age"}, Rows: []Row{{Text("Bob"), Integer(31)}, {Text("Ann")}}}, false},
 	} {
 		if v := g.Accepts(Answer{JSON: json.RawMessage(`"$call_1$"`), Result: &test.r}); v.Strict != test.want {
 			t.Errorf("%s: %+v, want strict %v", test.name, v, test.want)
@@ -235,7 +236,8 @@ func TestAcceptsReference(t *testing.T) {
 }
 
 func TestHolds(t *testing.T) {
-	g := rowsGold(columns("a:text b:integer c:computed"), Row{"x", int64(1), 0.5}, Row{"7", int64(2), nil})
+	g := rowsGold(columns("a:text b:integer c:computed"), Row{Text("x"), Integer(1), Real(0.5)},
+		Row{Text("7"), Integer(2), nil})
 	result := func(rows ...Row) *Result { return &Result{Columns: []string{"p", "q", "r"}, Rows: rows} }
 	for _, test := range []struct {
 		name string
@@ -244,29 +246,30 @@ func TestHolds(t *testing.T) {
 	}{
 		{"itself, names aside", result(g.Rows...), true},
 		{"shuffled", result(g.Rows[1], g.Rows[0]), true},
-		{"real for integer", result(Row{"x", 1.0, 0.5}, Row{"7", 2.0, nil}), true},
-		{"within the tolerance", result(Row{"x", int64(1), 0.5000001}, Row{"7", int64(2), nil}), true},
-		{"beyond the tolerance", result(Row{"x", int64(1), 0.50001}, Row{"7", int64(2), nil}), false},
-		{"number for text", result(Row{"x", int64(1), 0.5}, Row{int64(7), int64(2), nil}), false},
-		{"text for number", result(Row{"x", "1", 0.5}, Row{"7", int64(2), nil}), false},
-		{"zero for NULL", result(Row{"x", int64(1), 0.5}, Row{"7", int64(2), 0.0}), false},
+		{"real for integer", result(Row{Text("x"), Real(1.0), Real(0.5)}, Row{Text("7"), Real(2.0), nil}), true},
+		{"within the tolerance", result(Row{Text("x"), Integer(1), Real(0.5000001)}, Row{Text("7"), Integer(2), nil}), true},
+		{"beyond the tolerance", result(Row{Text("x"), Integer(1), Real(0.50001)}, Row{Text("7"), Integer(2), nil}), false},
+		{"number for text", result(Row{Text("x"), Integer(1), Real(0.5)}, Row{Integer(7), Integer(2), nil}), false},
+		{"text for number", result(Row{Text("x"), Text("1"), Real(0.5)}, Row{Text("7"), Integer(2), nil}), false},
+		{"zero for NULL", result(Row{Text("x"), Integer(1), Real(0.5)}, Row{Text("7"), Integer(2), Real(0.0)}), false},
 		{"a row more", result(g.Rows[0], g.Rows[1], g.Rows[1]), false},
-		{"columns swapped", result(Row{int64(1), "x", 0.5}, Row{int64(2), "7", nil}), false},
-		{"other width", &Result{Columns: []string{"p", "q"}, Rows: []Row{{"x", int64(1)}, {"7", int64(2)}}}, false},
-		{"ragged", result(Row{"x", int64(1), 0.5}, Row{"7"}), false},
+		{"columns swapped", result(Row{Integer(1), Text("x"), Real(0.5)}, Row{Integer(2), Text("7"), nil}), false},
+		{"other width", &Result{Columns: []string{"p", "q"}, Rows: []Row{{Text("x"), Integer(1)}, {Text("7"), Integer(2)}}},
+			false},
+		{"ragged", result(Row{Text("x"), Integer(1), Real(0.5)}, Row{Text("7")}), false},
 	} {
 		if got := g.Holds(test.r); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
-	ordered := rowsGold(columns("a:integer"), Row{int64(1)}, Row{int64(2)}, Row{int64(3)})
+	ordered := rowsGold(columns("a:integer"), Row{Integer(1)}, Row{Integer(2)}, Row{Integer(3)})
 	ordered.Blocks = []int{1, 2}
 	for _, test := range []struct {
 		rows []Row
 		want bool
 	}{
-		{[]Row{{int64(1)}, {int64(3)}, {int64(2)}}, true},
-		{[]Row{{int64(2)}, {int64(1)}, {int64(3)}}, false},
+		{[]Row{{Integer(1)}, {Integer(3)}, {Integer(2)}}, true},
+		{[]Row{{Integer(2)}, {Integer(1)}, {Integer(3)}}, false},
 	} {
 		if got := ordered.Holds(&Result{Columns: []string{"a"}, Rows: test.rows}); got != test.want {
 			t.Errorf("blocks 1, 2: %v holds: %v, want %v", test.rows, got, test.want)
@@ -288,14 +291,14 @@ func TestHolds(t *testing.T) {
 // The sorted order pairs these rows wrongly, because the first column is equal within the tolerance only; a matching
 // exists all the same.
 func TestMatchingBeyondSortedOrder(t *testing.T) {
-	g := rowsGold(columns("a:computed b:computed"), Row{1.0, 5.0}, Row{1.0000001, 3.0})
-	if !g.Holds(&Result{Columns: []string{"a", "b"}, Rows: []Row{{1.0, 3.0}, {1.0000001, 5.0}}}) {
+	g := rowsGold(columns("a:computed b:computed"), Row{Real(1.0), Real(5.0)}, Row{Real(1.0000001), Real(3.0)})
+	if !g.Holds(&Result{Columns: []string{"a", "b"}, Rows: []Row{{Real(1.0), Real(3.0)}, {Real(1.0000001), Real(5.0)}}}) {
 		t.Error("rows that match crosswise were not matched")
 	}
-	if g.Holds(&Result{Columns: []string{"a", "b"}, Rows: []Row{{1.0, 3.0}, {1.0000001, 3.0}}}) {
+	if g.Holds(&Result{Columns: []string{"a", "b"}, Rows: []Row{{Real(1.0), Real(3.0)}, {Real(1.0000001), Real(3.0)}}}) {
 		t.Error("two rows were matched with one")
 	}
-	mixed := rowsGold(columns("a:any"), Row{"1e1"}, Row{int64(10)}, Row{"10"})
+	mixed := rowsGold(columns("a:any"), Row{Text("1e1")}, Row{Integer(10)}, Row{Text("10")})
 	for _, answer := range []string{`["1e1", 10, "10"]`, `["10", 10, "1e1"]`, `["10", "1e1", "10"]`} {
 		if v := mixed.Accepts(Answer{JSON: json.RawMessage(answer)}); !v.Strict {
 			t.Errorf("%s against text 1e1, integer 10 and text 10: %+v", answer, v)
@@ -319,27 +322,27 @@ func randomValue(r *rand.Rand, c Column, small bool) Value {
 	switch {
 	case c.Computed:
 		if small {
-			return float64(r.IntN(3)) / 7
+			return Real(float64(r.IntN(3)) / 7)
 		}
-		return float64(r.IntN(2000)-1000) / 7
+		return Real(float64(r.IntN(2000)-1000) / 7)
 	case c.Type == TypeText:
 		if small {
-			return cities[4+r.IntN(6)]
+			return Text(cities[4+r.IntN(6)])
 		}
-		return cities[r.IntN(len(cities))]
+		return Text(cities[r.IntN(len(cities))])
 	case c.Type == TypeInteger:
 		if small {
-			return int64(r.IntN(3) + 6)
+			return Integer(r.IntN(3) + 6)
 		}
 		if r.IntN(8) == 0 {
-			return int64(1)<<53 + int64(r.IntN(4))
+			return Integer(int64(1)<<53 + int64(r.IntN(4)))
 		}
-		return int64(r.IntN(2000) - 1000)
+		return Integer(r.IntN(2000) - 1000)
 	default:
 		if small {
-			return []float64{7, 1.5, 1000}[r.IntN(3)]
+			return Real([]float64{7, 1.5, 1000}[r.IntN(3)])
 		}
-		return float64(r.IntN(4000)-2000) / 8
+		return Real(float64(r.IntN(4000)-2000) / 8)
 	}
 }
 
@@ -412,7 +415,7 @@ func renderings(r *rand.Rand, g *Gold, rows []Row) map[string]Answer {
 			byKey = append(byKey, AppendValue(append(appendString(nil, " "+strings.ToUpper(names[j])+" "), ':'), row[j]))
 			byPosition = append(byPosition, AppendValue(append(appendString(nil, fmt.Sprintf("field %d", n)), ':'), row[n]))
 			switch v := row[n].(type) {
-			case int64, float64:
+			case Integer, Real:
 				asText = append(asText, appendString(nil, " "+string(AppendValue(nil, v))))
 			default:
 				asText = append(asText, AppendValue(nil, v))
@@ -480,8 +483,8 @@ func TestGoldAcceptsItself(t *testing.T) {
 		for i := range rows { // computed reals may differ within the tolerance
 			rows[i] = slices.Clone(rows[i])
 			for j, v := range rows[i] {
-				if f, ok := v.(float64); ok && g.Columns[j].Computed {
-					rows[i][j] = f * (1 + (r.Float64()-0.5)*1e-7)
+				if f, ok := AsReal(v); ok && g.Columns[j].Computed {
+					rows[i][j] = Real(f * (1 + (r.Float64()-0.5)*1e-7))
 				}
 			}
 		}
@@ -543,16 +546,16 @@ func mutants(r *rand.Rand, g *Gold) []mutant {
 		kind := "a value changed"
 		switch v := rows[i][c].(type) {
 		case nil:
-			rows[i][c], kind = "n/a", "NULL as text"
-		case int64:
-			rows[i][c], kind = v+int64(2*r.IntN(2)-1), "an integer off by one"
-		case float64:
-			rows[i][c], kind = v*1.001+1e-6, "a real off by a thousandth"
-		case string:
-			if upper := strings.ToUpper(v); upper != v {
-				rows[i][c], kind = upper, "case changed"
+			rows[i][c], kind = Text("n/a"), "NULL as text"
+		case Integer:
+			rows[i][c], kind = Integer(int64(v)+int64(2*r.IntN(2)-1)), "an integer off by one"
+		case Real:
+			rows[i][c], kind = Real(float64(v)*1.001+1e-6), "a real off by a thousandth"
+		case Text:
+			if upper := strings.ToUpper(string(v)); upper != string(v) {
+				rows[i][c], kind = Text(upper), "case changed"
 			} else {
-				rows[i][c] = v + "x"
+				rows[i][c] = Text(string(v) + "x")
 			}
 		}
 		list = append(list, mutant{kind, rows})
@@ -620,8 +623,8 @@ func naiveArranged(g *Gold, rows []Row) bool {
 		for _, row := range rows {
 			switch v := row[c].(type) {
 			case nil:
-			case string:
-				if text := strings.TrimSpace(v); text != "" && !strings.EqualFold(text, "null") {
+			case Text:
+				if text := strings.TrimSpace(string(v)); text != "" && !strings.EqualFold(text, "null") {
 					seen[map[bool]string{true: "number", false: "text"}[isNumber(text)]] = true
 				}
 			default:
@@ -691,16 +694,16 @@ func naivePermutation(g *Gold, gold, rows []Row, used []bool) bool {
 func naiveCell(gold, got Value, computed bool) bool {
 	rational := func(v Value) *big.Rat {
 		switch v := v.(type) {
-		case int64:
-			return new(big.Rat).SetInt64(v)
-		case float64:
-			return new(big.Rat).SetFloat64(v)
-		case string:
-			if !json.Valid([]byte(strings.TrimSpace(v))) {
+		case Integer:
+			return new(big.Rat).SetInt64(int64(v))
+		case Real:
+			return new(big.Rat).SetFloat64(float64(v))
+		case Text:
+			if !json.Valid([]byte(strings.TrimSpace(string(v)))) {
 				return nil
 			}
 			var f json.Number
-			if json.Unmarshal([]byte(v), &f) != nil || strings.TrimSpace(v)[0] == '"' {
+			if json.Unmarshal([]byte(v), &f) != nil || strings.TrimSpace(string(v))[0] == '"' {
 				return nil
 			}
 			q, _ := new(big.Rat).SetString(f.String())
@@ -710,30 +713,30 @@ func naiveCell(gold, got Value, computed bool) bool {
 	}
 	switch v := gold.(type) {
 	case nil:
-		s, isText := got.(string)
+		s, isText := AsText(got)
 		return got == nil || isText && slices.Contains([]string{"", "null", "none"}, strings.ToLower(strings.TrimSpace(s)))
-	case string:
-		if s, ok := got.(string); ok {
-			return strings.TrimRight(s, " ") == strings.TrimRight(v, " ")
+	case Text:
+		if s, ok := AsText(got); ok {
+			return strings.TrimRight(s, " ") == strings.TrimRight(string(v), " ")
 		}
 		if q := rational(got); q != nil {
 			if q.IsInt() {
-				return q.Num().String() == v
+				return q.Num().String() == string(v)
 			}
 			f, _ := q.Float64()
-			return fmt.Sprint(f) == v
+			return fmt.Sprint(f) == string(v)
 		}
 		return false
-	case int64:
+	case Integer:
 		q := rational(got)
 		return q != nil && q.Cmp(rational(v)) == 0
-	case float64:
+	case Real:
 		q := rational(got)
 		if q == nil {
 			return false
 		}
 		if f, _ := q.Float64(); computed {
-			return math.Abs(f-v) <= max(1e-12, 1e-6*max(math.Abs(f), math.Abs(v)))
+			return math.Abs(f-float64(v)) <= max(1e-12, 1e-6*max(math.Abs(f), math.Abs(float64(v))))
 		}
 		return q.Cmp(rational(v)) == 0
 	}
@@ -820,8 +823,8 @@ func TestMatchingIsMaximum(t *testing.T) {
 		g := &Gold{Kind: GoldRows, Columns: columns("a:computed b:computed")}
 		rows := make([]Row, 6)
 		for i := range rows {
-			g.Rows = append(g.Rows, Row{1 + float64(r.IntN(4))*6e-7, 1 + float64(r.IntN(4))*6e-7})
-			rows[i] = Row{1 + float64(r.IntN(4))*6e-7, 1 + float64(r.IntN(4))*6e-7}
+			g.Rows = append(g.Rows, Row{Real(1 + float64(r.IntN(4))*6e-7), Real(1 + float64(r.IntN(4))*6e-7)})
+			rows[i] = Row{Real(1 + float64(r.IntN(4))*6e-7), Real(1 + float64(r.IntN(4))*6e-7)}
 		}
 		want := naiveAccepts(g, rows)
 		if want {

@@ -12,10 +12,13 @@ import (
 
 // awkwardValues are SQLite values that encodings tend to lose.
 var awkwardValues = []Value{
-	nil, int64(0), int64(1), float64(1), int64(math.MaxInt64), int64(math.MinInt64), float64(1 << 53), 1e300, -1e-300,
-	math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0.1, 1e21,
-	123456789012345680000.0,
-	"", "a", "1", "null", `"\`, "a\tb\x00\x7f", "<&>", "naïve", "\u2028", "日本", "$call_1$", Blob{}, Blob("a"),
+	nil, Integer(0), Integer(1), Real(1), Integer(math.MaxInt64), Integer(math.MinInt64), Real(1 << 53), Real(1e300),
+	Real(-1e-300),
+	Real(math.Copysign(0, -1)), Real(math.Inf(1)), Real(math.Inf(-1)), Real(math.MaxFloat64),
+	Real(math.SmallestNonzeroFloat64), Real(0.1), Real(1e21),
+	Real(123456789012345680000.0),
+	Text(""), Text("a"), Text("1"), Text("null"), Text(`"\`), Text("a\tb\x00\x7f"), Text("<&>"), Text("naïve"),
+	Text("\u2028"), Text("日本"), Text("$call_1$"), Blob{}, Blob("a"),
 	Blob{0, 255},
 }
 
@@ -33,11 +36,11 @@ func TestRowRoundTrip(t *testing.T) {
 		if !reflect.DeepEqual(back[i], v) {
 			t.Errorf("%T %#v comes back as %T %#v", v, v, back[i], back[i])
 		}
-		if f, ok := v.(float64); ok && math.Signbit(f) != math.Signbit(back[i].(float64)) {
+		if f, ok := AsReal(v); ok && math.Signbit(f) != math.Signbit(float64(back[i].(Real))) {
 			t.Errorf("%v loses its sign", f)
 		}
 	}
-	if want := math.Signbit(back[9].(float64)); !want {
+	if want := math.Signbit(float64(back[9].(Real))); !want {
 		t.Error("-0.0 loses its sign")
 	}
 	again, err := Marshal(back)
@@ -51,8 +54,10 @@ func TestValueEncoding(t *testing.T) {
 		value Value
 		want  string
 	}{
-		{int64(1), "1"}, {float64(1), "1.0"}, {math.Inf(1), "9e999"}, {math.Inf(-1), "-9e999"}, {math.NaN(), "null"},
-		{1e21, "1e+21"}, {0.1, "0.1"}, {Blob{0, 255}, `{"$blob":"00ff"}`}, {"a\xffb", "\"a\uFFFDb\""}, {"<", `"<"`},
+		{Integer(1), "1"}, {Real(1), "1.0"}, {Real(math.Inf(1)), "9e999"}, {Real(math.Inf(-1)), "-9e999"},
+		{Real(math.NaN()), "null"},
+		{Real(1e21), "1e+21"}, {Real(0.1), "0.1"}, {Blob{0, 255}, `{"$blob":"00ff"}`}, {Text("a\xffb"), "\"a\uFFFDb\""},
+		{Text("<"), `"<"`},
 	} {
 		if got := string(AppendValue([]byte("x"), c.value)); got != "x"+c.want {
 			t.Errorf("%#v is written %s, want %s", c.value, got[1:], c.want)
@@ -60,10 +65,10 @@ func TestValueEncoding(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("an int is no SQLite value and is written")
+			t.Error("another type that claims to be a value is written")
 		}
 	}()
-	AppendValue(nil, 1)
+	AppendValue(nil, struct{ Value }{})
 }
 
 func TestDecodeValue(t *testing.T) {
@@ -86,8 +91,9 @@ func TestDecodeValue(t *testing.T) {
 
 func TestSQLiteValue(t *testing.T) {
 	for text, want := range map[string]Value{
-		"true": int64(1), "false": int64(0), "null": nil, `{"$blob":"4142"}`: Blob("AB"), `"x"`: "x", "2": int64(2),
-		"2.0": 2.0,
+		"true": Integer(1), "false": Integer(0), "null": nil, `{"$blob":"4142"}`: Blob("AB"), `"x"`: Text("x"),
+		"2":   Integer(2),
+		"2.0": Real(2.0),
 	} {
 		v, err := DecodeValue([]byte(text))
 		if err != nil {
@@ -138,7 +144,7 @@ func sampleTask() *Task {
 				"i": int64(math.MaxInt64), "f": 2.5, "list": []any{int64(1), "$a.b$", []any{nil, true}},
 				"o": map[string]any{"k": int64(1)},
 			}}}}},
-		Literals: []Literal{{Value: int64(3), Argument: "i"}, {Value: Blob("b")}, {Value: nil}, {Value: 1.0}},
+		Literals: []Literal{{Value: Integer(3), Argument: "i"}, {Value: Blob("b")}, {Value: nil}, {Value: Real(1.0)}},
 		Proof:    ProofExecuted, Chance: Chance{2, 1}, Flags: []string{FlagWeak}, Facets: map[string]string{"z": "1",
 			"a": "2"},
 	}

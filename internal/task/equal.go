@@ -32,12 +32,12 @@ func Equal(a, b Value) bool { return sqliteEqual(a, b, false) }
 // ReadNumber returns a value as a finite number if it is one or its text spells one.
 func ReadNumber(v Value) (float64, bool) {
 	switch v := v.(type) {
-	case int64:
+	case Integer:
 		return float64(v), true
-	case float64:
-		return v, true
-	case string:
-		f, err := strconv.ParseFloat(v, 64)
+	case Real:
+		return float64(v), true
+	case Text:
+		f, err := strconv.ParseFloat(string(v), 64)
 		return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 	}
 	return 0, false
@@ -51,21 +51,21 @@ func acceptsCell(gold, got *cell, computed bool) bool {
 	switch v := gold.value.(type) {
 	case nil:
 		return !gold.nested && got.missing()
-	case int64:
-		return got.whole && !got.boolean && got.integer == v
-	case float64:
+	case Integer:
+		return got.whole && !got.boolean && got.integer == int64(v)
+	case Real:
 		if !got.numeric || got.boolean {
 			return false
 		}
 		if computed {
-			return near(v, got.real)
+			return near(float64(v), got.real)
 		}
-		return got.real == gold.real && (!got.whole || wholeEquals(got.integer, v))
-	case string:
-		if text, ok := got.value.(string); ok {
-			return text == v || plainText(text) == plainText(v)
+		return got.real == gold.real && (!got.whole || wholeEquals(got.integer, float64(v)))
+	case Text:
+		if text, ok := AsText(got.value); ok {
+			return text == string(v) || plainText(text) == plainText(string(v))
 		}
-		return got.decimal != "" && got.decimal == v
+		return got.decimal != "" && got.decimal == string(v)
 	case Blob:
 		b, ok := got.value.(Blob)
 		return ok && bytes.Equal(b, v)
@@ -84,23 +84,23 @@ func sqliteEqual(gold, got Value, computed bool) bool {
 	switch g := gold.(type) {
 	case nil:
 		return got == nil
-	case int64:
+	case Integer:
 		switch v := got.(type) {
-		case int64:
+		case Integer:
 			return g == v
-		case float64:
-			return wholeEquals(g, v)
+		case Real:
+			return wholeEquals(int64(g), float64(v))
 		}
-	case float64:
+	case Real:
 		switch v := got.(type) {
-		case int64:
-			return wholeEquals(v, g) || computed && near(g, float64(v))
-		case float64:
-			return g == v || computed && near(g, v)
+		case Integer:
+			return wholeEquals(int64(v), float64(g)) || computed && near(float64(g), float64(v))
+		case Real:
+			return g == v || computed && near(float64(g), float64(v))
 		}
-	case string:
-		v, ok := got.(string)
-		return ok && g == v
+	case Text:
+		v, ok := AsText(got)
+		return ok && string(g) == v
 	case Blob:
 		v, ok := got.(Blob)
 		return ok && bytes.Equal(g, v)

@@ -9,8 +9,9 @@ import (
 
 // TestNotionsOfEquality orders the notions: what is identical is equal, and what is equal is a right answer.
 func TestNotionsOfEquality(t *testing.T) {
-	values := []task.Value{nil, int64(0), int64(1), 1.0, 1.5, "1", "1.0", "", "a", "A", task.Blob("1"), task.Blob(nil),
-		int64(1<<53 + 1), float64(1 << 53)}
+	values := []task.Value{nil, task.Integer(0), task.Integer(1), task.Real(1.0), task.Real(1.5), task.Text("1"),
+		task.Text("1.0"), task.Text(""), task.Text("a"), task.Text("A"), task.Blob("1"), task.Blob(nil),
+		task.Integer(1<<53 + 1), task.Real(1 << 53)}
 	equal := 0
 	for i, a := range values {
 		for j, b := range values {
@@ -35,7 +36,7 @@ func TestNotionsOfEquality(t *testing.T) {
 		t.Errorf("%d pairs are equal and not identical, want 2", equal)
 	}
 	var read []float64
-	for _, v := range append(values, "1e400", "inf", "nan") {
+	for _, v := range append(values, task.Text("1e400"), task.Text("inf"), task.Text("nan")) {
 		if x, ok := task.ReadNumber(v); ok {
 			read = append(read, x)
 		}

@@ -9,11 +9,11 @@ import (
 // another extreme than the only column contradicts it.
 func TestKeysThatSayAnExtreme(t *testing.T) {
 	built := rowsGold(columns("avg(built):number min(built):integer max(built):integer"),
-		Row{2005.5, int64(1987), int64(2019)})
-	ages := rowsGold(columns("min(age):integer max(age):integer"), Row{int64(25), int64(43)})
-	mean := rowsGold(columns("avg(tonnes):number"), Row{2411.5})
-	count := rowsGold(columns("count(*):integer"), Row{int64(2)})
-	flag := rowsGold(columns("flag:text"), Row{"Malta"})
+		Row{Real(2005.5), Integer(1987), Integer(2019)})
+	ages := rowsGold(columns("min(age):integer max(age):integer"), Row{Integer(25), Integer(43)})
+	mean := rowsGold(columns("avg(tonnes):number"), Row{Real(2411.5)})
+	count := rowsGold(columns("count(*):integer"), Row{Integer(2)})
+	flag := rowsGold(columns("flag:text"), Row{Text("Malta")})
 	for _, c := range []struct {
 		gold            *Gold
 		answer          string

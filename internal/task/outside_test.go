@@ -20,31 +20,31 @@ func outsideTrials() []outsideTrial {
 	plain := func(name, kind string, domain int) Column {
 		return Column{Name: name, Type: kind, Table: "t", Column: name, Domain: domain}
 	}
-	capital := rowsGold(columns("capital:text"), Row{"Lisbon"})
+	capital := rowsGold(columns("capital:text"), Row{Text("Lisbon")})
 	port := rowsGold([]Column{plain("port_name", TypeText, 1), plain("depth", TypeNumber, 2),
-		plain("country", TypeText, 3)}, Row{"Aalvik", 11.5, "Norway"})
-	fleet := rowsGold(columns("flag:text count(*):integer"), Row{"red", int64(12)}, Row{"blue", int64(7)},
-		Row{"green", int64(3)})
+		plain("country", TypeText, 3)}, Row{Text("Aalvik"), Real(11.5), Text("Norway")})
+	fleet := rowsGold(columns("flag:text count(*):integer"), Row{Text("red"), Integer(12)}, Row{Text("blue"), Integer(7)},
+		Row{Text("green"), Integer(3)})
 	years := rowsGold([]Column{{Name: "count(*)", Type: TypeInteger}, plain("year", TypeInteger, 1)},
-		Row{int64(5), int64(2013)}, Row{int64(8), int64(2014)})
-	wage := rowsGold([]Column{computed("sum(wage)"), computed("avg(wage)")}, Row{90250.5, 4512.525})
+		Row{Integer(5), Integer(2013)}, Row{Integer(8), Integer(2014)})
+	wage := rowsGold([]Column{computed("sum(wage)"), computed("avg(wage)")}, Row{Real(90250.5), Real(4512.525)})
 	pair := rowsGold([]Column{plain("first_name", TypeText, 1), plain("last_name", TypeText, 1)},
-		Row{"Grace", "Kelly"}, Row{"Buster", "Keaton"})
-	stamp := rowsGold(columns("name:text opened:text"), Row{"North", "2024-02-29 08:30:00"})
-	days := rowsGold(columns("day:text"), Row{"2024-02-29"})
-	blanks := rowsGold(columns("title:text"), Row{"Blue Moon "}, Row{"Red Sun"})
-	unknown := rowsGold(columns("name:text phone:text"), Row{"Ann", nil})
+		Row{Text("Grace"), Text("Kelly")}, Row{Text("Buster"), Text("Keaton")})
+	stamp := rowsGold(columns("name:text opened:text"), Row{Text("North"), Text("2024-02-29 08:30:00")})
+	days := rowsGold(columns("day:text"), Row{Text("2024-02-29")})
+	blanks := rowsGold(columns("title:text"), Row{Text("Blue Moon ")}, Row{Text("Red Sun")})
+	unknown := rowsGold(columns("name:text phone:text"), Row{Text("Ann"), nil})
 	nothing := rowsGold(columns("phone:text"), Row{nil})
-	zero := rowsGold(columns("count(*):integer"), Row{int64(0)})
-	big := rowsGold(columns("population:integer"), Row{int64(1234567)})
-	percent := rowsGold([]Column{computed("share")}, Row{33.333333333333336})
-	flag := rowsGold(columns("active:integer"), Row{int64(1)})
-	cities := rowsGold(columns("city:text"), Row{"Oslo"}, Row{"Bergen"}, Row{"Oslo"})
-	ranked := rowsGold(columns("name:text score:integer"), Row{"Ann", int64(9)}, Row{"Bob", int64(8)},
-		Row{"Cy", int64(7)})
+	zero := rowsGold(columns("count(*):integer"), Row{Integer(0)})
+	big := rowsGold(columns("population:integer"), Row{Integer(1234567)})
+	percent := rowsGold([]Column{computed("share")}, Row{Real(33.333333333333336)})
+	flag := rowsGold(columns("active:integer"), Row{Integer(1)})
+	cities := rowsGold(columns("city:text"), Row{Text("Oslo")}, Row{Text("Bergen")}, Row{Text("Oslo")})
+	ranked := rowsGold(columns("name:text score:integer"), Row{Text("Ann"), Integer(9)}, Row{Text("Bob"), Integer(8)},
+		Row{Text("Cy"), Integer(7)})
 	ranked.Blocks = []int{1, 1, 1}
-	winner := rowsGold([]Column{plain("winner", TypeText, 1), plain("loser", TypeText, 1)}, Row{"Ann", "Bob"},
-		Row{"Cy", "Dan"})
+	winner := rowsGold([]Column{plain("winner", TypeText, 1), plain("loser", TypeText, 1)}, Row{Text("Ann"), Text("Bob")},
+		Row{Text("Cy"), Text("Dan")})
 	return []outsideTrial{
 		{capital, []string{`"Lisbon"`, `{"city": "Lisbon"}`, `"Lisbon is the capital."`, `"The capital is Lisbon!"`,
 			`"capital: Lisbon"`, `{"result": {"capital": "Lisbon"}}`, `[{"capital_city": "Lisbon"}]`,

@@ -14,9 +14,9 @@ func TestOverlap(t *testing.T) {
 		right, wrong := draw.IntN(6), draw.IntN(6)
 		gold := Gold{Kind: GoldRows, Columns: []Column{{Name: "a", Type: TypeInteger}, {Name: "b", Type: TypeText}}}
 		kept := 0
-		rows := [][]any{}
+		rows := []Row{}
 		for i := range right {
-			row := []any{int64(i / 2), fmt.Sprint("r", i/2)} // each row twice
+			row := Row{Integer(i / 2), Text(fmt.Sprint("r", i/2))} // each row twice
 			gold.Rows = append(gold.Rows, row)
 			if draw.IntN(2) == 0 {
 				kept++
@@ -24,7 +24,7 @@ func TestOverlap(t *testing.T) {
 			}
 		}
 		for i := range wrong {
-			rows = append(rows, []any{int64(100 + i), "w"})
+			rows = append(rows, Row{Integer(100 + i), Text("w")})
 		}
 		draw.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		text, err := json.Marshal(rows)
@@ -43,8 +43,8 @@ func TestOverlap(t *testing.T) {
 		}
 	}
 	two := Gold{Kind: GoldAnyOf, Alternatives: []Gold{
-		{Kind: GoldRows, Columns: []Column{{Name: "a"}}, Rows: []Row{{"x"}}},
-		{Kind: GoldRows, Columns: []Column{{Name: "a"}}, Rows: []Row{{"y"}, {"z"}}},
+		{Kind: GoldRows, Columns: []Column{{Name: "a"}}, Rows: []Row{{Text("x")}}},
+		{Kind: GoldRows, Columns: []Column{{Name: "a"}}, Rows: []Row{{Text("y")}, {Text("z")}}},
 	}}
 	for text, want := range map[string]float64{
 		`["y","z"]`: 1, `["y"]`: 2.0 / 3, `["x"]`: 1, `"prose about x"`: 0, `{`: 0, ``: 0, `[["y","z"]]`: 0,

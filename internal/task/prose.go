@@ -115,7 +115,7 @@ func (t *target) joined() *target {
 	for _, row := range t.rows {
 		var parts []string
 		for i := range row {
-			text, isText := row[i].value.(string)
+			text, isText := AsText(row[i].value)
 			if !isText || row[i].numeric || row[i].missing() {
 				return nil
 			}
@@ -209,7 +209,7 @@ func (t *target) rounds(raw json.RawMessage) bool {
 	}
 	rounded := *t
 	rounded.match = func(gold, got *cell, computed bool) bool {
-		if real, isReal := gold.value.(float64); isReal && computed && got.numeric && !got.boolean {
+		if real, isReal := AsReal(gold.value); isReal && computed && got.numeric && !got.boolean {
 			_, fraction, _ := strings.Cut(got.decimal, ".")
 			digits := max(2, len(fraction))
 			return math.Abs(real-got.real) <= 0.5*math.Pow(10, -float64(digits))*(1+1e-9)
@@ -228,7 +228,7 @@ func (t *target) stated(text string) bool {
 		return false
 	}
 	gold := &t.rows[0][0]
-	value, isText := gold.value.(string)
+	value, isText := AsText(gold.value)
 	if !isText {
 		if gold.decimal == "" || gold.numeric && !gold.whole {
 			return false

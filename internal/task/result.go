@@ -67,11 +67,11 @@ func (r *Result) Size() int {
 		n += 24 + 16*len(row)
 		for _, v := range row {
 			switch v := v.(type) {
-			case string:
+			case Text:
 				n += 16 + len(v)
 			case Blob:
 				n += 24 + len(v)
-			case int64, float64:
+			case Integer, Real:
 				n += 8
 			}
 		}

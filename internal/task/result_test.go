@@ -7,7 +7,7 @@ import (
 )
 
 func TestAppendRecords(t *testing.T) {
-	r := Result{Columns: []string{"b", `a"`}, Rows: []Row{{int64(1), "x"}, {nil, 1.0}}}
+	r := Result{Columns: []string{"b", `a"`}, Rows: []Row{{Integer(1), Text("x")}, {nil, Real(1.0)}}}
 	if got, want := string(r.AppendRecords(nil)), `[{"b":1,"a\"":"x"},{"b":null,"a\"":1.0}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -53,12 +53,12 @@ func TestDigest(t *testing.T) {
 
 func TestDigestTellsApart(t *testing.T) {
 	results := map[string][]Row{
-		"no rows": nil, "an empty row": {{}}, "two empty rows": {{}, {}}, "1": {{int64(1)}}, "1.0": {{1.0}},
-		"text 1": {{"1"}}, "null": {{nil}},
-		"text null": {{"null"}}, "blob": {{Blob("1")}}, "blob's text": {{`{"$blob":"31"}`}},
-		"a row of two": {{int64(1), int64(2)}},
-		"two rows":     {{int64(1)}, {int64(2)}}, "separators": {{"1\x1f2"}}, "a,b c": {{"a", "b c"}},
-		"a b,c": {{"a b", "c"}},
+		"no rows": nil, "an empty row": {{}}, "two empty rows": {{}, {}}, "1": {{Integer(1)}}, "1.0": {{Real(1.0)}},
+		"text 1": {{Text("1")}}, "null": {{nil}},
+		"text null": {{Text("null")}}, "blob": {{Blob("1")}}, "blob's text": {{Text(`{"$blob":"31"}`)}},
+		"a row of two": {{Integer(1), Integer(2)}},
+		"two rows":     {{Integer(1)}, {Integer(2)}}, "separators": {{Text("1\x1f2")}}, "a,b c": {{Text("a"), Text("b c")}},
+		"a b,c": {{Text("a b"), Text("c")}},
 	}
 	seen := map[string]string{}
 	for name, rows := range results {
@@ -74,7 +74,7 @@ func TestDigestTellsApart(t *testing.T) {
 		}
 	}
 	// Transcripts and suites carry digests: a change of the hash makes old ones worthless.
-	if got, want := (&Result{Rows: []Row{{int64(1), "a"}, {nil, 2.5}}}).Digest(false),
+	if got, want := (&Result{Rows: []Row{{Integer(1), Text("a")}, {nil, Real(2.5)}}}).Digest(false),
 		"6fcbf9220b57800c18a59156047b4fc2"; got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}

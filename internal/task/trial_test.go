@@ -9,25 +9,25 @@ import (
 // it. Strict may refuse what is acceptable (prose, rounding, further columns), but neither may accept what is wrong
 // more often than the targets say.
 func TestHandWrittenAnswers(t *testing.T) {
-	name := rowsGold(columns("country_name:text"), Row{"France"})
-	region := rowsGold(columns("region:text"), Row{"North America"})
-	count := rowsGold(columns("COUNT(*):integer"), Row{int64(7)})
-	one := rowsGold(columns("COUNT(*):integer"), Row{int64(1)})
-	average := rowsGold([]Column{{Name: "AVG(T1.age)", Type: TypeNumber, Computed: true}}, Row{34.512345})
+	name := rowsGold(columns("country_name:text"), Row{Text("France")})
+	region := rowsGold(columns("region:text"), Row{Text("North America")})
+	count := rowsGold(columns("COUNT(*):integer"), Row{Integer(7)})
+	one := rowsGold(columns("COUNT(*):integer"), Row{Integer(1)})
+	average := rowsGold([]Column{{Name: "AVG(T1.age)", Type: TypeNumber, Computed: true}}, Row{Real(34.512345)})
 	ages := rowsGold([]Column{
 		{Name: "avg(age)", Type: TypeNumber, Computed: true}, {Name: "min(age)", Type: TypeInteger},
 		{Name: "max(age)", Type: TypeInteger},
-	}, Row{34.5, int64(25), int64(43)})
-	angola := rowsGold(columns("Population:integer Region:text"), Row{int64(12878000), "Central Africa"})
-	singers := rowsGold(columns("Name:text Age:integer"), Row{"Ann", int64(30)}, Row{"Bob", int64(41)})
-	names := rowsGold(columns("Name:text"), Row{"Ann"}, Row{"Bob"}, Row{"Cy"})
-	ordered := rowsGold(columns("Name:text"), Row{"Ann"}, Row{"Bob"}, Row{"Cy"})
+	}, Row{Real(34.5), Integer(25), Integer(43)})
+	angola := rowsGold(columns("Population:integer Region:text"), Row{Integer(12878000), Text("Central Africa")})
+	singers := rowsGold(columns("Name:text Age:integer"), Row{Text("Ann"), Integer(30)}, Row{Text("Bob"), Integer(41)})
+	names := rowsGold(columns("Name:text"), Row{Text("Ann")}, Row{Text("Bob")}, Row{Text("Cy")})
+	ordered := rowsGold(columns("Name:text"), Row{Text("Ann")}, Row{Text("Bob")}, Row{Text("Cy")})
 	ordered.Blocks = []int{1, 1, 1}
-	match := rowsGold(columns("winner_name:text loser_name:text"), Row{"Ann", "Bob"})
-	when := rowsGold(columns("date_from:text"), Row{"2017-03-05 10:00:00"})
-	missing := rowsGold(columns("Name:text email:text"), Row{"Ann", nil}, Row{"Bob", "b@x.org"})
+	match := rowsGold(columns("winner_name:text loser_name:text"), Row{Text("Ann"), Text("Bob")})
+	when := rowsGold(columns("date_from:text"), Row{Text("2017-03-05 10:00:00")})
+	missing := rowsGold(columns("Name:text email:text"), Row{Text("Ann"), nil}, Row{Text("Bob"), Text("b@x.org")})
 	none := rowsGold(columns("Name:text"))
-	title := rowsGold(columns("title:text"), Row{"To Be or Not to Be"})
+	title := rowsGold(columns("title:text"), Row{Text("To Be or Not to Be")})
 
 	type trial struct {
 		gold    *Gold

@@ -155,12 +155,6 @@ const (
 	TypeAny     = "any"
 )
 
-// Value is a SQLite value: nil, int64, float64, string or Blob. No other type occurs.
-type Value = any
-
-// Blob is a SQLite blob, encoded in JSON as {"$blob": "<hex>"}.
-type Blob []byte
-
 // Message is one turn of the request: a question, or a dialogue.
 type Message struct {
 	Role    string `json:"role"` // user, assistant or system

@@ -268,7 +268,7 @@ func TestTask(city string) *task.Task {
 				PlanCall("b", "get_all", map[string]any{}),
 			}},
 		},
-		Literals: []task.Literal{{Value: "Bergen"}, {Value: int64(1999)}, {Value: "Oslo"}},
+		Literals: []task.Literal{{Value: task.Text("Bergen")}, {Value: task.Integer(1999)}, {Value: task.Text("Oslo")}},
 	}
 }
 

@@ -78,7 +78,7 @@ func Read(text string) (w Word, ok bool) {
 		return w, false
 	}
 	if !json.Valid([]byte(text)) {
-		return Word{Answer: task.AppendValue(nil, text)}, true
+		return Word{Answer: task.AppendValue(nil, task.Text(text))}, true
 	}
 	var answer struct {
 		Answer *json.RawMessage `json:"answer"`

@@ -216,7 +216,7 @@ func Literal(v any) string {
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	default:
-		return string(task.AppendValue(nil, v)) // numbers and texts are written alike in JSON
+		return string(task.AppendValue(nil, task.MustScalar(v))) // numbers and texts are written alike in JSON
 	}
 }
 

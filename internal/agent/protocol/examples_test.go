@@ -247,9 +247,9 @@ func answerText(t *testing.T, rows []task.Row) string {
 	var list []any
 	for _, row := range rows {
 		if len(row) == 1 {
-			list = append(list, row[0])
+			list = append(list, task.Plain(row[0]))
 		} else {
-			list = append(list, []any(row))
+			list = append(list, row)
 		}
 	}
 	var answer any = list
@@ -385,7 +385,7 @@ func TestStartsCanBeNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, rows := act(t, s.environment(t, task.StyleSlot, relation.ProfileExtended), p)
-		if !reflect.DeepEqual(rows, []task.Row{{int64(2)}}) {
+		if !reflect.DeepEqual(rows, []task.Row{{task.Integer(2)}}) {
 			t.Errorf("%s\ngives %v", client.replies[0].Message.Content, rows)
 		}
 	}

@@ -286,12 +286,12 @@ func (s *secret) learn(e *transcript.Event) {
 	}
 	for _, row := range e.Result {
 		for _, v := range row {
-			eachScalar(v, add)
+			eachScalar(task.Plain(v), add)
 		}
 	}
 }
 
-// eachScalar visits the texts of the scalars in a decoded JSON value or a SQLite value. The keys of objects are not
+// eachScalar visits the texts of the scalars in a decoded JSON value. The keys of objects are not
 // among them.
 func eachScalar(v any, visit func(string)) {
 	switch v := v.(type) {

@@ -205,7 +205,7 @@ func randomAttempt(draw *rand.Rand) (failed *transcript.Transcript, question, sh
 	default: // a reference to rows that were never shown
 		e := answered(`"$call_1$"`)
 		for _, c := range cells {
-			e.Result = append(e.Result, task.Row{c})
+			e.Result = append(e.Result, task.Row{task.Text(c)})
 		}
 		a.Turn("It is "+cells[0], e)
 	}

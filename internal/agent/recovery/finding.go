@@ -225,13 +225,16 @@ func (f *finding) mapColumn(column int, change func(v any) any) bool {
 	changed := false
 	for _, row := range f.rows {
 		fresh := change(row[column])
-		if !task.Identical(fresh, row[column]) {
+		if !identical(fresh, row[column]) {
 			row[column], changed = fresh, true
 		}
 	}
 	f.rewritten = f.rewritten || changed
 	return changed
 }
+
+// identical compares two cells with their types.
+func identical(a, b any) bool { return task.Identical(task.MustScalar(a), task.MustScalar(b)) }
 
 // texts lists the texts of a column; plain reports whether there are numbers too.
 func (f *finding) texts(column int) (texts []string, plain bool) {
@@ -249,7 +252,7 @@ func (f *finding) texts(column int) (texts []string, plain bool) {
 // sameRows reports whether two findings have the same rows in the same order. Types count.
 func sameRows(a, b *finding) bool {
 	return len(a.rows) == len(b.rows) && slices.EqualFunc(a.rows, b.rows, func(x, y []any) bool {
-		return slices.EqualFunc(x, y, task.Identical)
+		return slices.EqualFunc(x, y, identical)
 	})
 }
 

@@ -5,15 +5,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// scalar returns a decoded value as a SQLite value; false for lists and for objects other than binary data.
-func scalar(v any) (task.Value, bool) {
+// scalar returns a decoded value as [task.Plain] writes values; false for lists and for objects other than binary data.
+func scalar(v any) (any, bool) {
 	switch v := v.(type) {
 	case nil, int64, float64, string:
 		return v, true
 	case literal.Object:
 		if len(v) == 1 && v[0].Name == "$blob" {
 			blob, err := task.SQLiteValue(map[string]any{"$blob": v[0].Value})
-			return blob, err == nil
+			return task.Plain(blob), err == nil
 		}
 	case bool:
 		if v {

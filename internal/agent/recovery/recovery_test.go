@@ -42,7 +42,11 @@ func understand(t testing.TB, content string, d *documentation) *finding {
 func payload(names []string, rows [][]any, beside string) string {
 	r := task.Result{Columns: names}
 	for _, row := range rows {
-		r.Rows = append(r.Rows, row)
+		values := make(task.Row, len(row))
+		for i := range row {
+			values[i] = task.MustScalar(row[i])
+		}
+		r.Rows = append(r.Rows, values)
 	}
 	text := string(r.AppendRecords(nil))
 	if beside == "" {
@@ -68,7 +72,7 @@ type drift struct {
 	shape  func(text string, names []string, rows [][]any) string
 }
 
-func jsonOf(v any) string { return string(task.AppendValue(nil, v)) }
+func jsonOf(v any) string { return string(task.AppendValue(nil, task.MustScalar(v))) }
 
 // grouped writes a number with separators, digit by digit from the right.
 func grouped(v any, group, point string) any {

@@ -226,7 +226,7 @@ func eachOf(v any, convert func(v any) any) any {
 func textOf(v any) any {
 	switch v.(type) {
 	case int64, float64:
-		return string(task.AppendValue(nil, v))
+		return string(task.AppendValue(nil, task.MustScalar(v)))
 	default:
 		return v
 	}

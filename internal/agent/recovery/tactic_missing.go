@@ -18,7 +18,7 @@ var missingTactic = &tactic{
 			}
 			return f.mapColumn(column, func(v any) any {
 				for _, d := range declared {
-					if d, ok := scalar(d); ok && task.Equal(v, d) {
+					if d, ok := scalar(d); ok && task.Equal(task.MustScalar(v), task.MustScalar(d)) {
 						return nil
 					}
 				}

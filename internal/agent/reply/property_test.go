@@ -72,7 +72,7 @@ func pythonText(v any, mark string) string {
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case float64:
-		return string(task.AppendValue(nil, v))
+		return string(task.AppendValue(nil, task.Real(v)))
 	default:
 		return fmt.Sprint(v)
 	}

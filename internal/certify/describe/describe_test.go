@@ -156,7 +156,7 @@ func TestRefuses(t *testing.T) {
 	l := openLibrary(t, "demo", "", 15)
 	at := slices.IndexFunc(l.endpoints, func(p function.Page) bool { return len(p.Tool.Parameters.Properties) == 1 })
 	target, other := l.endpoints[at], l.endpoints[(at+1)%len(l.endpoints)]
-	target.Literals = append(target.Literals, "New Zealand", int64(4711), "+")
+	target.Literals = append(target.Literals, task.Text("New Zealand"), task.Integer(4711), task.Text("+"))
 	list := append([]function.Page{target}, other)
 	parameter := target.Tool.Parameters.Properties[0].Name
 	set := func(field string, value any) func(map[string]any) {

@@ -141,10 +141,12 @@ func written(call task.Call) []task.Value {
 		switch v := v.(type) {
 		case string:
 			if _, refers := task.ParseReference(v); !refers {
-				list = append(list, v)
+				list = append(list, task.Text(v))
 			}
-		case int64, float64:
-			list = append(list, v)
+		case int64:
+			list = append(list, task.Integer(v))
+		case float64:
+			list = append(list, task.Real(v))
 		}
 	}
 	return list

@@ -282,7 +282,7 @@ func argument(ctx context.Context, world *database.World, b task.Binding, draw *
 				return nil, err
 			}
 			if len(list) > 0 {
-				return list[draw.IntN(len(list))], nil
+				return task.Plain(list[draw.IntN(len(list))]), nil
 			}
 		}
 		if b.Type == task.TypeText {

@@ -52,7 +52,7 @@ func possible(t *task.Task) map[string][]task.Value {
 					}
 					switch v.(type) {
 					case string, int64, float64:
-						forms[name] = append(forms[name], v)
+						forms[name] = append(forms[name], task.MustScalar(v))
 					}
 				}
 			}
@@ -64,7 +64,7 @@ func possible(t *task.Task) map[string][]task.Value {
 func leavesOf(v any, part bool, visit func(v task.Value, part bool)) {
 	switch v := v.(type) {
 	case string, int64, float64:
-		visit(v, part)
+		visit(task.MustScalar(v), part)
 	case []any:
 		for _, e := range v {
 			leavesOf(e, true, visit)

@@ -515,7 +515,7 @@ func sameLeaf(a any, b task.Value) bool {
 
 // documents reports whether the shown tools reveal a value. One of several that an argument lists counts as unknown.
 func documents(shown []*task.Tool, argument string, v task.Value) bool {
-	value, isText := v.(string)
+	value, isText := task.AsText(v)
 	if !isText || len(strings.TrimSpace(value)) < 2 {
 		return false
 	}

@@ -136,7 +136,7 @@ func (m *staticMaker) subjects(tk *task.Task) map[string]bool {
 // needed tools require, or for the request itself.
 func (m *staticMaker) leftOut(tk *task.Task, made *request.Unclarity) *condition.Dropped {
 	d := &condition.Dropped{
-		Value: task.AppendValue(nil, made.Left), Form: made.Left, Phrase: made.Phrase,
+		Value: task.AppendValue(nil, task.Text(made.Left)), Form: made.Left, Phrase: made.Phrase,
 		Names: []string{"request", "question", "details", "information", "help"},
 	}
 	for _, n := range m.needsOf(tk) {

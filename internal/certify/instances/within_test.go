@@ -26,7 +26,7 @@ func withinSuite() *suite.Suite {
 	s.Tasks = []*task.Task{{
 		ID: "t", Database: "d", Style: task.StyleFunc, Proof: task.ProofExecuted,
 		Plans: []task.Plan{plan(task.PlanDirect, "tool_1"), plan(task.PlanComposed, "tool_2")},
-		Gold:  task.Gold{Kind: task.GoldRows, Columns: column, Rows: []task.Row{{int64(1)}}},
+		Gold:  task.Gold{Kind: task.GoldRows, Columns: column, Rows: []task.Row{{task.Integer(1)}}},
 	}}
 	s.Instances = []*suite.Instance{{ID: "t/clean", Task: "t", Role: condition.RoleClean, Primary: task.PlanDirect,
 		Seed: 7}}

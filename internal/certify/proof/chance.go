@@ -226,8 +226,8 @@ func (p *Prover) domain(ctx context.Context, table, column string) (map[string]b
 func loose(v task.Value) string {
 	text := ""
 	switch v := v.(type) {
-	case string:
-		text = strings.TrimSpace(v)
+	case task.Text:
+		text = strings.TrimSpace(string(v))
 	case task.Blob:
 		return "blob"
 	default:
@@ -276,9 +276,10 @@ func (p *Prover) deadKey(ctx context.Context, t *task.Tool, call *task.Call) (st
 // unescaped returns the value that a literal argument denotes.
 func unescaped(v any) task.Value {
 	if text, ok := v.(string); ok {
-		return task.UnescapeText(text)
+		return task.Text(task.UnescapeText(text))
 	}
-	return v
+	value, _ := task.SQLiteValue(v)
+	return value
 }
 
 // single runs one call, once for each different call of the database. It returns nil if the call fails or returns

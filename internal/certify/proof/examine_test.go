@@ -315,8 +315,8 @@ func bagOf(rows []task.Row) string {
 		var b strings.Builder
 		for _, v := range r {
 			switch v := v.(type) {
-			case int64:
-				b.Write(task.AppendValue(nil, float64(v)))
+			case task.Integer:
+				b.Write(task.AppendValue(nil, task.Real(v)))
 			default:
 				b.Write(task.AppendValue(nil, v))
 			}

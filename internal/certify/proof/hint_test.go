@@ -63,7 +63,7 @@ func newSubject(tk *task.Task, tools []*task.Tool) *subject {
 	for _, gold := range tk.Gold.Answers() {
 		for _, row := range gold.Rows {
 			for _, v := range row {
-				eachLeaf(v, func(v any) { s.secrets[written(v)] = true })
+				eachLeaf(task.Plain(v), func(v any) { s.secrets[written(v)] = true })
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func written(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	return string(task.AppendValue(nil, v))
+	return string(task.AppendValue(nil, task.MustScalar(v)))
 }
 
 func eachLeaf(v any, visit func(any)) {
@@ -374,12 +374,12 @@ func TestHintsTellNothing(t *testing.T) {
 func TestLeaksAreFound(t *testing.T) {
 	tr := demoTrial(t).keep(task.StyleFunc)
 	tasks := tr.suite.Index()
-	for name, tell := range map[string]func(task *task.Task, parameters map[string]any) string{
-		"an answer": func(task *task.Task, _ map[string]any) string {
-			return " The answer is " + written(task.Gold.Answers()[0].Rows[0][0]) + "."
+	for name, tell := range map[string]func(of *task.Task, parameters map[string]any) string{
+		"an answer": func(of *task.Task, _ map[string]any) string {
+			return " The answer is " + written(task.Plain(of.Gold.Answers()[0].Rows[0][0])) + "."
 		},
-		"an answer as a name": func(task *task.Task, _ map[string]any) string {
-			return " The answer is `" + written(task.Gold.Answers()[0].Rows[0][0]) + "`."
+		"an answer as a name": func(of *task.Task, _ map[string]any) string {
+			return " The answer is `" + written(task.Plain(of.Gold.Answers()[0].Rows[0][0])) + "`."
 		},
 		"a value to give": func(_ *task.Task, parameters map[string]any) string {
 			return fmt.Sprintf(" Give %v.", parameters["as_before"])

@@ -174,8 +174,8 @@ func (o *waysOracle) fillings(t *task.Tool, without string) []map[string]any {
 				if !o.fills(t, b.Argument, l) {
 					continue
 				}
-				next := map[string]any{b.Argument: l.Value}
-				if text, ok := l.Value.(string); ok {
+				next := map[string]any{b.Argument: task.Plain(l.Value)}
+				if text, ok := task.AsText(l.Value); ok {
 					next[b.Argument] = task.EscapeText(text)
 				}
 				if b.Kind == task.BindList {

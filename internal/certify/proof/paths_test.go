@@ -326,7 +326,7 @@ func TestDeclaredTypesDecide(t *testing.T) {
 	count := task.Column{Name: "n", Type: task.TypeInteger}
 	counter := tool("how_many", "SELECT count(t1.c1) FROM (SELECT value AS c1 FROM json_each(?1)) AS t1", true, count)
 	counter.Body.Bindings[0].Table, counter.Body.Bindings[0].Column = "t", "x"
-	found := searchTools(t, w, sch, "SELECT count(x) FROM t", int64(3),
+	found := searchTools(t, w, sch, "SELECT count(x) FROM t", task.Integer(3),
 		tool("direct", "SELECT count(t1.x) FROM t AS t1", false, count), counter,
 		tool("as_number", "SELECT t1.x FROM t AS t1", false, column(task.TypeInteger)),
 		tool("a_text", "SELECT t1.x FROM t AS t1", false, column(task.TypeText)))
@@ -341,7 +341,7 @@ func TestRowsFromArguments(t *testing.T) {
 		database.Options{})
 	x := task.Column{Name: "x", Type: task.TypeInteger, Table: "t", Column: "x"}
 	y := task.Column{Name: "y", Type: task.TypeInteger, Table: "t", Column: "y"}
-	found := searchTools(t, w, sch, "SELECT max(y) FROM t", int64(5),
+	found := searchTools(t, w, sch, "SELECT max(y) FROM t", task.Integer(5),
 		tool("direct", "SELECT max(t1.y) FROM t AS t1", false, task.Column{Name: "n", Type: task.TypeInteger}),
 		tool("again", "SELECT t1.c1 FROM (SELECT value AS c1 FROM json_each(?1)) AS t1", true, x),
 		tool("both", "SELECT t1.x, t1.y FROM t AS t1", false, x, y))
@@ -364,7 +364,7 @@ func TestLargeResultsFeedNothing(t *testing.T) {
 				Column: "x"}),
 			tool("how_many", "SELECT count(t1.c1) FROM (SELECT value AS c1 FROM json_each(?1)) AS t1", true, count),
 		}
-		found := searchTools(t, w, sch, "SELECT count(x) FROM t", int64(rows), tools...)
+		found := searchTools(t, w, sch, "SELECT count(x) FROM t", task.Integer(rows), tools...)
 		if len(found.Paths) != want || found.Dropped > 0 || want == 1 && found.Paths[0].Accidental {
 			t.Errorf("%d rows: paths %+v, want %d", rows, found.Paths, want)
 		}
@@ -383,10 +383,10 @@ func TestBoundsAreCounted(t *testing.T) {
 	}
 	var literals []task.Literal
 	for i := range int64(10) {
-		literals = append(literals, task.Literal{Value: i})
+		literals = append(literals, task.Literal{Value: task.Integer(i)})
 	}
 	direct := tool("direct", "SELECT 0 + max(t1.x) FROM t AS t1", false, n)
-	found := searchValues(t, w, sch, "SELECT max(x) FROM t", int64(1), literals, []*task.Tool{direct, three})
+	found := searchValues(t, w, sch, "SELECT max(x) FROM t", task.Integer(1), literals, []*task.Tool{direct, three})
 	// There is one call, and 10·10·10 calls with three arguments; 256 of the latter are made. Each of the 257 results
 	// goes to each argument beside 10·10 values.
 	if tried, want := found.Tried+found.Omitted, 1+1000+257*3*100; tried != want || found.Tried < 20_000 ||
@@ -416,9 +416,9 @@ func TestPathsHeedTimeLimits(t *testing.T) {
 	defer p.Close()
 	column := []task.Column{{Name: "n", Type: task.TypeInteger}}
 	found, err := p.Paths(t.Context(), &proof.Claim{
-		Query: quick, Columns: column, Literals: append(draft.Literals(""), task.Literal{Value: int64(10)}),
+		Query: quick, Columns: column, Literals: append(draft.Literals(""), task.Literal{Value: task.Integer(10)}),
 	}, &proof.Proof{
-		Gold: task.Gold{Kind: task.GoldRows, Columns: column, Rows: []task.Row{{int64(95)}}}, Plans: draft.Plans(),
+		Gold: task.Gold{Kind: task.GoldRows, Columns: column, Rows: []task.Row{{task.Integer(95)}}}, Plans: draft.Plans(),
 	})
 	var limit *database.LimitError
 	if !errors.As(err, &limit) || limit.Kind != database.LimitTime || found != nil {

@@ -308,8 +308,8 @@ func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		text, isText := v.(string)
-		if of, both := pair.Planned.(string); isText && both && text != of && of != "" && strings.Trim(text, "%_") == of {
+		text, isText := task.AsText(v)
+		if of, both := task.AsText(pair.Planned); isText && both && text != of && of != "" && strings.Trim(text, "%_") == of {
 			before, after, _ := strings.Cut(text, of)
 			changed = true
 			return sqlast.QuoteText(before + fmt.Sprint(pair.Own) + after), true
@@ -326,7 +326,7 @@ func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 }
 
 // sameLiteral reports whether a literal of a query equals the value of a plan: a number may be written as text.
-func sameLiteral(v any, planned task.Value) bool {
+func sameLiteral(v, planned task.Value) bool {
 	if x, isNumber := task.ReadNumber(v); isNumber {
 		y, both := task.ReadNumber(planned)
 		return both && x == y
@@ -337,17 +337,17 @@ func sameLiteral(v any, planned task.Value) bool {
 // literal writes a value as an operand of SQL.
 func literal(v task.Value) (string, bool) {
 	switch v := v.(type) {
-	case int64:
+	case task.Integer:
 		if v < 0 {
-			return fmt.Sprintf("(%d)", v), v != math.MinInt64
+			return fmt.Sprintf("(%d)", int64(v)), int64(v) != math.MinInt64
 		}
-		return strconv.FormatInt(v, 10), true
-	case float64:
-		text := strconv.FormatFloat(v, 'e', -1, 64)
-		return "(" + text + ")", !math.IsInf(v, 0) && !math.IsNaN(v)
-	case string:
-		if !strings.ContainsRune(v, 0) {
-			return sqlast.QuoteText(v), true
+		return strconv.FormatInt(int64(v), 10), true
+	case task.Real:
+		text := strconv.FormatFloat(float64(v), 'e', -1, 64)
+		return "(" + text + ")", !math.IsInf(float64(v), 0) && !math.IsNaN(float64(v))
+	case task.Text:
+		if !strings.ContainsRune(string(v), 0) {
+			return sqlast.QuoteText(string(v)), true
 		}
 	}
 	return "", false

@@ -44,7 +44,8 @@ func (r *Restater) Restore(text string) (string, error) {
 	own, forms := r.task.Question(), r.forms
 	for i := range r.task.Plans[0].Calls {
 		for _, name := range slices.Sorted(maps.Keys(r.task.Plans[0].Calls[i].Arguments)) {
-			texts := formsOf(append([]task.Value{r.task.Plans[0].Calls[i].Arguments[name]}, forms[name]...))
+			given, _ := task.Scalar(r.task.Plans[0].Calls[i].Arguments[name]) // lists and objects have no other form
+			texts := formsOf(append([]task.Value{given}, forms[name]...))
 			for _, form := range slices.SortedFunc(maps.Keys(texts), longestFirst) {
 				at := strings.Index(own, form)
 				if at < 0 || !english.Bounded(own, at, at+len(form)) || strings.Contains(text, form) {
@@ -76,11 +77,11 @@ func formsOf(values []task.Value) map[string][]string {
 	texts := map[string][]string{}
 	for _, v := range values {
 		switch v := v.(type) {
-		case string:
-			texts[v] = callcheck.OtherForms(v)
-		case int64:
-			for _, form := range []string{fmt.Sprint(v), english.GroupDigits(v)} {
-				texts[form] = callcheck.OtherNumbers(v)
+		case task.Text:
+			texts[string(v)] = callcheck.OtherForms(string(v))
+		case task.Integer:
+			for _, form := range []string{fmt.Sprint(int64(v)), english.GroupDigits(int64(v))} {
+				texts[form] = callcheck.OtherNumbers(int64(v))
 			}
 		}
 	}
@@ -109,7 +110,8 @@ func (r *Restater) Change(made *request.Rewording) (bool, error) {
 
 // change writes the value of one argument of one call in another form, if the user's last message says it once.
 func (r *Restater) change(call int, name string, others []task.Value) error {
-	said := append([]task.Value{r.task.Plans[0].Calls[call].Arguments[name]}, others...)
+	given, _ := task.Scalar(r.task.Plans[0].Calls[call].Arguments[name])
+	said := append([]task.Value{given}, others...)
 	texts := formsOf(said)
 	var message *task.Message // the last of the user, which is what is reworded
 	for i := range r.Made.Messages {
@@ -171,7 +173,7 @@ func (r *Restater) keep(form, other string) {
 			return
 		}
 	}
-	r.Made.Kept = append(r.Made.Kept, request.Kept{Value: form, Form: other, Rule: ruleRestated})
+	r.Made.Kept = append(r.Made.Kept, request.Kept{Value: task.Text(form), Form: other, Rule: ruleRestated})
 }
 
 // ruleRestated names a form that the lenient grader takes for the value.

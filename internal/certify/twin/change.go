@@ -160,7 +160,7 @@ func (f *Finder) sample(ctx context.Context, t *schema.Table, c column) (*cells,
 		return nil, err
 	}
 	for _, row := range r.Rows {
-		rowid, _ := row[0].(int64) // what a rowid is
+		rowid, _ := task.AsInteger(row[0]) // what a rowid is
 		s.rows = append(s.rows, cell{rowid, row[1]})
 		s.values = append(s.values, row[1])
 	}
@@ -204,7 +204,7 @@ func (f *Finder) behind(ctx context.Context, query *sqlast.Query, t *schema.Tabl
 	}
 	var found []cell
 	for _, row := range r.Rows {
-		rowid, _ := row[0].(int64) // what a rowid is
+		rowid, _ := task.AsInteger(row[0]) // what a rowid is
 		found = append(found, cell{rowid, row[1]})
 	}
 	return found, nil
@@ -239,22 +239,22 @@ func literal(v task.Value) (string, bool) {
 	switch v := v.(type) {
 	case nil:
 		return "NULL", true
-	case int64:
-		if v == math.MinInt64 {
+	case task.Integer:
+		if int64(v) == math.MinInt64 {
 			return "", false // it would be read as a real
 		}
-		return strconv.FormatInt(v, 10), true
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
+		return strconv.FormatInt(int64(v), 10), true
+	case task.Real:
+		if math.IsInf(float64(v), 0) || math.IsNaN(float64(v)) {
 			return "", false
 		}
-		text := strconv.FormatFloat(v, 'g', -1, 64)
+		text := strconv.FormatFloat(float64(v), 'g', -1, 64)
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"
 		}
 		return text, true
-	case string:
-		return sqlast.QuoteText(v), utf8.ValidString(v) && !strings.ContainsRune(v, 0)
+	case task.Text:
+		return sqlast.QuoteText(string(v)), utf8.ValidString(string(v)) && !strings.ContainsRune(string(v), 0)
 	case task.Blob:
 		return "x'" + hex.EncodeToString(v) + "'", true
 	default:
@@ -477,7 +477,7 @@ func (w *writer) renew() []string {
 func (w *writer) extreme(sign int64) (string, bool) {
 	best, found := int64(0), false
 	for _, v := range w.sample.values {
-		n, whole := v.(int64)
+		n, whole := task.AsInteger(v)
 		if !whole || n > math.MaxInt32 || n < math.MinInt32 {
 			return "", false
 		}

@@ -359,17 +359,17 @@ var outside = map[string][]any{
 func drawValue(kind string, domain []task.Value, draw *rand.Rand) any {
 	if len(domain) > 0 && draw.IntN(4) > 0 {
 		switch v := domain[draw.IntN(len(domain))].(type) {
-		case string:
+		case task.Text:
 			if kind == task.TypeText || kind == task.TypeAny {
-				return near(v, draw)
+				return near(string(v), draw)
 			}
-		case int64:
+		case task.Integer:
 			if kind != task.TypeText {
-				return v
+				return int64(v)
 			}
-		case float64:
+		case task.Real:
 			if kind == task.TypeNumber || kind == task.TypeAny {
-				return v
+				return float64(v)
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func TestRelated(t *testing.T) {
 		"origin_of area_of": 0.49,
 	}
 	x := measured(t, near, same)
-	tk, _ := x.task(t, origins, "Rose", "origin_of")
+	tk, _ := x.task(t, origins, task.Text("Rose"), "origin_of")
 	if reached, err := Reaches(t.Context(), x.config.World, tk, same); err != nil || !reached {
 		t.Fatalf("what is planted does not give the answer: %t, %v", reached, err)
 	}
@@ -136,7 +136,7 @@ func TestUnrelated(t *testing.T) {
 	planted := like(newFixture(t, garden, nil), "origin_of", "same_origin",
 		"SELECT max(origin) AS origin FROM plant WHERE name = ?1")
 	x := measured(t, near, planted)
-	tk, _ := x.task(t, origins, "Rose", "origin_of")
+	tk, _ := x.task(t, origins, task.Text("Rose"), "origin_of")
 	seen := map[string]bool{}
 	for i := range 40 {
 		other := *tk
@@ -197,7 +197,7 @@ func TestReplace(t *testing.T) {
 		{[]string{"origin_of"}, "origin_of→heights"},
 		{[]string{"area_of", "origin_of"}, "origin_of→heights area_of→colours"},
 	} {
-		task, q := x.task(t, origins, "Rose", test.gold...)
+		task, q := x.task(t, origins, task.Text("Rose"), test.gold...)
 		others := map[string]bool{}
 		for i := range 12 {
 			task.ID = fmt.Sprint("task", i)
@@ -229,7 +229,7 @@ func TestReplace(t *testing.T) {
 			t.Errorf("the rest is drawn as %v", others)
 		}
 	}
-	task, q := x.task(t, origins, "Rose", "origin_of")
+	task, q := x.task(t, origins, task.Text("Rose"), "origin_of")
 	if c, refusal, err := x.Replace(t.Context(), task, q, []string{"heights"}, 3); err != nil || refusal != nil ||
 		c.Replaced[0].By != "houses" {
 		t.Errorf("heights are to be avoided: %+v, %+v, %v", c, refusal, err)

@@ -402,15 +402,15 @@ func anyArguments(t *testing.T, b *shelf, tool *task.Tool, draw *rand.Rand) json
 			return "none"
 		}
 		switch v := values[draw.IntN(len(values))].(type) {
-		case string:
+		case task.Text:
 			if draw.IntN(3) == 0 && len(v) > 1 && v[0] < 0x80 {
-				return task.EscapeText(v[1:] + "s")
+				return task.EscapeText(string(v)[1:] + "s")
 			}
-			return task.EscapeText(v)
+			return task.EscapeText(string(v))
 		case task.Blob:
 			return nil
 		default:
-			return v
+			return task.Plain(v)
 		}
 	}
 	arguments := map[string]any{}

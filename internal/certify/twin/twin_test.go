@@ -131,7 +131,7 @@ const origins = "SELECT origin FROM plant WHERE name = 'Rose'"
 
 func TestChoiceLeavesOneColumnUnread(t *testing.T) {
 	x := newFixture(t, garden, nil)
-	task, q := x.task(t, origins, "Rose", "origin_of")
+	task, q := x.task(t, origins, task.Text("Rose"), "origin_of")
 	c, refusal, err := x.Find(t.Context(), task, q, nil, 5)
 	if err != nil || refusal != nil {
 		t.Fatal(refusal, err)
@@ -209,7 +209,7 @@ func TestEachToolBringsItsOwn(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	x := newFixture(t, garden, nil)
-	tk, q := x.task(t, origins, "Rose", "origin_of")
+	tk, q := x.task(t, origins, task.Text("Rose"), "origin_of")
 	onHandles := *tk
 	onHandles.Style = task.StyleSlot
 	if _, r, err := x.Find(t.Context(), &onHandles, q, nil, 9); err != nil || r == nil || r.Reason != reasonStyle {
@@ -282,7 +282,7 @@ func TestSearchBounds(t *testing.T) {
 // TestToolsThatHitAreDropped uses a question whose answer another tool returns by chance.
 func TestToolsThatHitAreDropped(t *testing.T) {
 	x := newFixture(t, garden, nil)
-	tk, q := x.task(t, "SELECT area FROM house WHERE name = 'Fern'", "white", "area_of")
+	tk, q := x.task(t, "SELECT area FROM house WHERE name = 'Fern'", task.Text("white"), "area_of")
 	k := x.kits[task.StyleFunc]
 	hit, err := Reaches(t.Context(), x.config.World, tk, k.byName["heights"].Tool)
 	if err != nil || !hit {
@@ -304,7 +304,7 @@ func TestToolsThatHitAreDropped(t *testing.T) {
 // TestCheckFindsWhatIsPlanted changes a valid certificate in every way that would make it worthless.
 func TestCheckFindsWhatIsPlanted(t *testing.T) {
 	x := newFixture(t, garden, nil)
-	tk, q := x.task(t, origins, "Rose", "origin_of")
+	tk, q := x.task(t, origins, task.Text("Rose"), "origin_of")
 	twinOf := func(column string, statements ...string) func(*Choice) {
 		return func(c *Choice) {
 			c.Twin.Column, c.Twin.Statements = column, statements
@@ -312,7 +312,7 @@ func TestCheckFindsWhatIsPlanted(t *testing.T) {
 		}
 	}
 	const swap = "UPDATE plant SET origin = CASE rowid WHEN 1 THEN 'Peru' ELSE 'Japan' END WHERE rowid IN (1, 5)"
-	gold := task.Gold{Kind: task.GoldRows, Columns: tk.Gold.Columns, Rows: []task.Row{{"Peru"}}}
+	gold := task.Gold{Kind: task.GoldRows, Columns: tk.Gold.Columns, Rows: []task.Row{{task.Text("Peru")}}}
 	for name, plant := range map[string]struct {
 		change func(*Choice)
 		want   string
@@ -357,7 +357,7 @@ func TestCheckFindsWhatIsPlanted(t *testing.T) {
 func TestPlayTells(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	k := x.kits[task.StyleFunc]
-	task, _ := x.task(t, origins, "Rose", "origin_of")
+	task, _ := x.task(t, origins, task.Text("Rose"), "origin_of")
 	if err := x.copy.Change(t.Context(), "plant", "origin",
 		[]string{"UPDATE plant SET origin = 'Mars' WHERE id = 1"}); err != nil {
 		t.Fatal(err)
@@ -401,7 +401,8 @@ func TestNotesCountAsReads(t *testing.T) {
 func TestLiteralsRead(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	for _, v := range []task.Value{
-		nil, int64(0), int64(-7), int64(math.MaxInt64), 0.1, 3.0, -1e300, 5e-324, "", "it's", "a\nb", "Zoë",
+		nil, task.Integer(0), task.Integer(-7), task.Integer(math.MaxInt64), task.Real(0.1), task.Real(3.0),
+		task.Real(-1e300), task.Real(5e-324), task.Text(""), task.Text("it's"), task.Text("a\nb"), task.Text("Zoë"),
 		task.Blob{0, 255},
 	} {
 		text, ok := literal(v)
@@ -414,7 +415,8 @@ func TestLiteralsRead(t *testing.T) {
 			t.Errorf("%v is written %s and read %v (%v)", v, text, r, err)
 		}
 	}
-	for _, v := range []task.Value{int64(math.MinInt64), math.Inf(1), "a\x00b", "\xff", true} {
+	for _, v := range []task.Value{task.Integer(math.MinInt64), task.Real(math.Inf(1)), task.Text("a\x00b"),
+		task.Text("\xff"), struct{ task.Value }{}} {
 		if text, ok := literal(v); ok {
 			t.Errorf("%v is written %s", v, text)
 		}
@@ -426,7 +428,7 @@ func TestAnyRightAnswerKeepsTwinsApart(t *testing.T) {
 	rows := func(texts ...string) task.Gold {
 		g := task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: "a"}}}
 		for _, text := range texts {
-			g.Rows = append(g.Rows, task.Row{text})
+			g.Rows = append(g.Rows, task.Row{task.Text(text)})
 		}
 		return g
 	}

@@ -57,7 +57,7 @@ func IsNumeric(c task.Column, values []task.Value) bool {
 	}
 	return slices.ContainsFunc(values, func(v task.Value) bool {
 		switch v.(type) {
-		case int64, float64:
+		case task.Integer, task.Real:
 			return true
 		default:
 			return false
@@ -68,10 +68,10 @@ func IsNumeric(c task.Column, values []task.Value) bool {
 // IsNumber reports whether a value is a number that decimal digits can write.
 func IsNumber(v task.Value) bool {
 	switch v := v.(type) {
-	case int64:
+	case task.Integer:
 		return true
-	case float64:
-		return !math.IsInf(v, 0) && !math.IsNaN(v)
+	case task.Real:
+		return !math.IsInf(float64(v), 0) && !math.IsNaN(float64(v))
 	default:
 		return false
 	}
@@ -79,7 +79,7 @@ func IsNumber(v task.Value) bool {
 
 // PlainText writes a number or a text without quotes; it reports false for other values.
 func PlainText(v task.Value) (string, bool) {
-	if s, ok := v.(string); ok {
+	if s, ok := task.AsText(v); ok {
 		return s, true
 	}
 	return Digits(v), IsNumber(v)
@@ -87,7 +87,7 @@ func PlainText(v task.Value) (string, bool) {
 
 // Digits writes a value as text does: a text in quotes, and a number without an exponent.
 func Digits(v task.Value) string {
-	x, real := v.(float64)
+	x, real := task.AsReal(v)
 	if !real || !IsNumber(v) || math.Abs(x) >= 1e15 || x != 0 && math.Abs(x) < 1e-7 {
 		return string(task.AppendValue(nil, v))
 	}
@@ -102,12 +102,12 @@ func Digits(v task.Value) string {
 // 0.30000000000000004. Every real keeps fifteen significant digits, and SQLite shows as many. Callers must know whether
 // a column may be rounded so ([LosesDigits]).
 func Decimal(v task.Value) task.Value {
-	x, real := v.(float64)
+	x, real := task.AsReal(v)
 	if !real || !IsNumber(v) {
 		return v
 	}
 	if plain, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 15, 64), 64); err == nil {
-		return plain
+		return task.Real(plain)
 	}
 	return v
 }

@@ -97,7 +97,7 @@ func (p *Payload) AppendContent(dst []byte) []byte {
 // AppendBeside appends fields to a JSON object that is still open and not empty.
 func AppendBeside(dst []byte, fields []Field) []byte {
 	for i := range fields {
-		dst = task.AppendValue(append(dst, ','), fields[i].Name)
+		dst = task.AppendValue(append(dst, ','), task.Text(fields[i].Name))
 		dst = append(append(dst, ':'), fields[i].Value...)
 	}
 	return dst
@@ -110,7 +110,7 @@ func appendColumns(dst []byte, r *task.Result) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(task.AppendValue(dst, name), ':', '[')
+		dst = append(task.AppendValue(dst, task.Text(name)), ':', '[')
 		for j, row := range r.Rows {
 			if j > 0 {
 				dst = append(dst, ',')
@@ -169,7 +169,7 @@ func (p Payload) Renamed(column int, name string) Payload {
 }
 
 // Quote writes a string as JSON.
-func Quote(s string) json.RawMessage { return task.AppendValue(nil, s) }
+func Quote(s string) json.RawMessage { return task.AppendValue(nil, task.Text(s)) }
 
 // QuoteAll writes strings as a JSON list.
 func QuoteAll(values []string) json.RawMessage {
@@ -178,7 +178,7 @@ func QuoteAll(values []string) json.RawMessage {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = task.AppendValue(dst, v)
+		dst = task.AppendValue(dst, task.Text(v))
 	}
 	return append(dst, ']')
 }
@@ -193,7 +193,7 @@ func Object(fields ...Field) json.RawMessage {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(task.AppendValue(dst, fields[i].Name), ':'), fields[i].Value...)
+		dst = append(append(task.AppendValue(dst, task.Text(fields[i].Name)), ':'), fields[i].Value...)
 	}
 	return append(dst, '}')
 }
@@ -202,7 +202,7 @@ func Object(fields ...Field) json.RawMessage {
 func Encode(v any) json.RawMessage {
 	switch v.(type) {
 	case nil, int64, float64, string:
-		return task.AppendValue(nil, v)
+		return task.AppendValue(nil, task.MustScalar(v))
 	}
 	written, err := task.Marshal(v)
 	if err != nil {

@@ -163,8 +163,8 @@ func namedUnit(column string, words, singular []string) (symbol, bare string, ok
 func within(values []task.Value, from, to float64) bool {
 	some := false
 	for _, v := range values {
-		x, isReal := v.(float64)
-		if n, isWhole := v.(int64); isWhole {
+		x, isReal := task.AsReal(v)
+		if n, isWhole := task.AsInteger(v); isWhole {
 			x, isReal = float64(n), true
 		}
 		if isReal && (x < from || x > to) {
@@ -195,28 +195,28 @@ const maxDecimals = 6
 // the same sign. Instead of nothing and of one, it has one more. It reports false for other values.
 func Differing(v task.Value, percent int) (task.Value, bool) {
 	switch v := v.(type) {
-	case int64:
+	case task.Integer:
 		switch {
-		case v < -MaxExact || v > MaxExact:
+		case int64(v) < -MaxExact || int64(v) > MaxExact:
 			return v, false
 		case v == 0 || v == 1:
-			return v + 1, true
+			return task.Integer(int64(v) + 1), true
 		}
-		step := max(1, abs(v)*int64(percent)/100)
-		return v - step, true
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) || math.Abs(v) > MaxExact {
+		step := max(1, abs(int64(v))*int64(percent)/100)
+		return task.Integer(int64(v) - step), true
+	case task.Real:
+		if math.IsInf(float64(v), 0) || math.IsNaN(float64(v)) || math.Abs(float64(v)) > MaxExact {
 			return v, false
 		}
-		_, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), ".")
+		_, fraction, _ := strings.Cut(strconv.FormatFloat(float64(v), 'f', -1, 64), ".")
 		decimals := min(len(fraction), maxDecimals)
 		least := math.Pow10(-decimals)
-		other := v - max(least, math.Abs(v)*float64(percent)/100)
-		if v >= 0 && v <= least {
-			other = v + least
+		other := float64(v) - max(least, math.Abs(float64(v))*float64(percent)/100)
+		if v >= 0 && float64(v) <= least {
+			other = float64(v) + least
 		}
 		rounded, err := strconv.ParseFloat(strconv.FormatFloat(other, 'f', decimals, 64), 64)
-		return rounded, err == nil && rounded != v
+		return task.Real(rounded), err == nil && rounded != float64(v)
 	default:
 		return v, false
 	}

@@ -170,13 +170,13 @@ func tablesNote(q *sqlast.Query) []string {
 func tellsValues(s string, values []*Value, answer []task.Row) bool {
 	low := strings.ToLower(s)
 	for _, v := range values {
-		if w := text(v.Value); len(w) > 1 && len(parameter.Mentions(low, strings.ToLower(w))) > 0 {
+		if w := text(v.Value); len(w) > 1 && len(parameter.Mentions(low, task.Text(strings.ToLower(w)))) > 0 {
 			return true
 		}
 	}
 	for _, row := range answer {
 		for _, v := range row {
-			if w, ok := v.(string); ok && len(w) > 1 && len(parameter.Mentions(low, strings.ToLower(w))) > 0 {
+			if w, ok := task.AsText(v); ok && len(w) > 1 && len(parameter.Mentions(low, task.Text(strings.ToLower(w)))) > 0 {
 				return true
 			}
 		}

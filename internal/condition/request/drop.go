@@ -194,11 +194,11 @@ func (v *Value) remains(s, form string, evidence bool) bool {
 			return true
 		}
 	}
-	if len(parameter.Mentions(s, form)) > 0 {
+	if len(parameter.Mentions(s, task.Text(form))) > 0 {
 		return true
 	}
 	parts := english.Words(form)
-	if value, ok := v.Value.(string); ok {
+	if value, ok := task.AsText(v.Value); ok {
 		parts = append(parts, english.Words(value)...)
 	}
 	have := english.Words(s)

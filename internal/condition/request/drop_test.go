@@ -220,9 +220,9 @@ func FuzzDrop(f *testing.F) {
 		if err != nil {
 			return
 		}
-		task := &request.Task{ID: "t", Messages: []task.Message{{Role: "user", Content: question}}, Evidence: evidence,
+		asked := &request.Task{ID: "t", Messages: []task.Message{{Role: "user", Content: question}}, Evidence: evidence,
 			Query: q}
-		for _, v := range request.Values(task) {
+		for _, v := range request.Values(asked) {
 			made, reason := v.Drop()
 			again, same := v.Drop()
 			if reason != same || reason == "" && !slices.Equal(made.Messages, again.Messages) {
@@ -234,7 +234,7 @@ func FuzzDrop(f *testing.F) {
 			if word := fmt.Sprint(v.Value); len(word) > 3 && isPlain(word) && says(made.Messages[0].Content, word) {
 				t.Fatalf("%q still says %q: %q", question, word, made.Messages[0].Content)
 			}
-			if other, err := v.With("Elsewhere"); v.Fits("Elsewhere") && err != nil {
+			if other, err := v.With(task.Text("Elsewhere")); v.Fits(task.Text("Elsewhere")) && err != nil {
 				t.Fatalf("%q: %v", question, err)
 			} else if err == nil {
 				_ = request.Values(other)

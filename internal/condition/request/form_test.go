@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
@@ -82,21 +83,27 @@ func TestDatesAreReadBack(t *testing.T) {
 func TestReads(t *testing.T) {
 	for _, test := range []struct {
 		form  string
-		value any
-		other []any
+		value task.Value
+		other []task.Value
 		want  bool
 	}{
-		{"12,000", int64(12000), nil, true}, {"twelve", int64(12), nil, true}, {"12", int64(12), []any{int64(13)}, true},
-		{"13", int64(12), nil, false},
-		{"palm house", "Palm House", []any{"Rose House"}, true}, {"palm house", "Palm House", []any{"PALM HOUSE"}, false},
-		{"Palm House", "Palm House", []any{"PALM HOUSE"}, true}, {`"Palm House"`, "Palm House", nil, true},
-		{"Sorensen", "Sørensen", []any{"Sorensen"}, false},
-		{"Sorensen", "Sørensen", nil, true}, {"Kafka and Co", "Kafka & Co", nil, true}, {"Kafka Co", "Kafka & Co", nil,
+		{"12,000", task.Integer(12000), nil, true}, {"twelve", task.Integer(12), nil, true},
+		{"12", task.Integer(12), []task.Value{task.Integer(13)}, true},
+		{"13", task.Integer(12), nil, false},
+		{"palm house", task.Text("Palm House"), []task.Value{task.Text("Rose House")}, true},
+		{"palm house", task.Text("Palm House"), []task.Value{task.Text("PALM HOUSE")}, false},
+		{"Palm House", task.Text("Palm House"), []task.Value{task.Text("PALM HOUSE")}, true},
+		{`"Palm House"`, task.Text("Palm House"), nil, true},
+		{"Sorensen", task.Text("Sørensen"), []task.Value{task.Text("Sorensen")}, false},
+		{"Sorensen", task.Text("Sørensen"), nil, true}, {"Kafka and Co", task.Text("Kafka & Co"), nil, true},
+		{"Kafka Co", task.Text("Kafka & Co"), nil,
 			false},
-		{"7 March 2020", "2020-03-07", nil, true}, {"March 7, 2020", "2020-03-07", nil, true}, {"7 March 2021", "2020-03-07",
+		{"7 March 2020", task.Text("2020-03-07"), nil, true}, {"March 7, 2020", task.Text("2020-03-07"), nil, true},
+		{"7 March 2021", task.Text("2020-03-07"),
 			nil, false},
-		{"2020-03-07 or so", "2020-03-07", nil, false}, {"007", "7", nil, true}, {"7", "007", nil, false},
-		{"", "", nil, true},
+		{"2020-03-07 or so", task.Text("2020-03-07"), nil, false}, {"007", task.Text("7"), nil, true},
+		{"7", task.Text("007"), nil, false},
+		{"", task.Text(""), nil, true},
 	} {
 		v := &Value{}
 		v.Given.Value = test.value
@@ -108,7 +115,7 @@ func TestReads(t *testing.T) {
 
 // TestUnlike compares the measure with what can be counted by hand.
 func TestUnlike(t *testing.T) {
-	pearl := []Kept{{Value: "Pearl", Form: "Pearl"}}
+	pearl := []Kept{{Value: task.Text("Pearl"), Form: "Pearl"}}
 	for _, test := range []struct {
 		a, b string
 		want float64

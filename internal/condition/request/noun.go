@@ -23,7 +23,7 @@ func (v *Value) named() grammar.Naming {
 	if v.task.Query == nil {
 		return v.argumentNaming()
 	}
-	_, isText := v.Value.(string)
+	_, isText := v.Value.(task.Text)
 	switch v.Role {
 	case task.RoleLimit, task.RoleOffset:
 		return grammar.Naming{Kind: grammar.KindLimit, Noun: "number", Counts: true}

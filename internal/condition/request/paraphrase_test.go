@@ -110,7 +110,7 @@ func TestDisambiguate(t *testing.T) {
 			}
 			for _, row := range rows[:min(len(rows), 50)] {
 				for _, v := range row {
-					if word, isText := v.(string); isText && len(word) > 1 && says(added, word) {
+					if word, isText := task.AsText(v); isText && len(word) > 1 && says(added, word) {
 						t.Errorf("%s: it tells the answer %q: %q", e.task.ID, word, added)
 					}
 				}
@@ -130,7 +130,7 @@ func TestDialogue(t *testing.T) {
 	tk.Messages = append([]task.Message{
 		{Role: "user", Content: "Show me the ships of Malta."}, {Role: "assistant", Content: "Here are the ships of Malta."},
 	}, tk.Messages...)
-	at := slices.IndexFunc(request.Values(tk), func(v *request.Value) bool { return v.Value == "Malta" })
+	at := slices.IndexFunc(request.Values(tk), func(v *request.Value) bool { return v.Value == task.Text("Malta") })
 	made, reason := request.Values(tk)[at].Drop()
 	if reason != "" {
 		t.Fatal(reason)

@@ -214,7 +214,7 @@ func withoutSecondThing(s string) string {
 func withOtherValue(s string) string {
 	for _, n := range english.Amounts(s) {
 		if n.Digits && len(n.Readings) > 0 {
-			return s[:n.Start] + text(n.Readings[0]+1) + s[n.End:]
+			return s[:n.Start] + text(task.Real(n.Readings[0]+1)) + s[n.End:]
 		}
 	}
 	return ""

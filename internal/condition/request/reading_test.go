@@ -143,7 +143,8 @@ func pagesOf(e example, others []string) map[string]*request.Page {
 	}
 	for _, v := range request.Values(e.task) {
 		if d, reason := v.Drop(); reason == "" {
-			if p := d.WrittenDrop(e.task, []request.Told{{Value: v, Form: d.Form}}, []task.Value{"Atlantis"}); p != nil {
+			if p := d.WrittenDrop(e.task, []request.Told{{Value: v, Form: d.Form}},
+				[]task.Value{task.Text("Atlantis")}); p != nil {
 				pages["drop-detail"] = p
 			}
 			break

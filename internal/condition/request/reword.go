@@ -57,7 +57,7 @@ func means(form string, value task.Value) int {
 			}
 		}
 	}
-	s, ok := value.(string)
+	s, ok := task.AsText(value)
 	if !ok {
 		return 0
 	}

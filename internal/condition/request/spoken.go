@@ -53,11 +53,11 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 			t.guard(form)
 		}
 		switch value := s.Value.(type) {
-		case string:
-			if strings.TrimSpace(value) == "" {
+		case task.Text:
+			if strings.TrimSpace(string(value)) == "" {
 				continue
 			}
-		case int64, float64:
+		case task.Integer, task.Real:
 		default:
 			continue
 		}
@@ -114,7 +114,7 @@ func (t *Task) guardListed(s *task.Schema) {
 	}
 	for _, v := range s.Enum {
 		if value, isText := v.(string); isText {
-			t.guard(value)
+			t.guard(task.Text(value))
 		}
 	}
 	t.guardListed(s.Items)
@@ -323,7 +323,7 @@ func (v *Value) Gone(d *Dropped) string {
 	}
 	others := []*Value{v}
 	for _, form := range v.asRight {
-		if s, isText := form.(string); isText && strings.TrimSpace(s) == "" {
+		if s, isText := task.AsText(form); isText && strings.TrimSpace(s) == "" {
 			continue
 		}
 		other := *v

@@ -37,24 +37,27 @@ func TestMissing(t *testing.T) {
 		at       int
 		want     string // the turn without the value, or the reason
 	}{
-		{"username", "JaneSmith", []string{"Book a room.", "Who are you?",
+		{"username", task.Text("JaneSmith"), []string{"Book a room.", "Who are you?",
 			"My username is JaneSmith and my password is sesame."}, 2, "My username is a particular one and my password is sesame."},
-		{"username", "JaneSmith", []string{"Book a room.", "Who are you?",
+		{"username", task.Text("JaneSmith"), []string{"Book a room.", "Who are you?",
 			"My username is JaneSmith, my email is j@x.org, and my city is Ely."}, 2,
 			"My username is a particular one, my email is j@x.org, and my city is Ely."},
-		{"username", "JaneSmith", []string{"Book a room. My username is JaneSmith.", "For when?", "For tonight."}, 0,
+		{"username", task.Text("JaneSmith"), []string{"Book a room. My username is JaneSmith.", "For when?", "For tonight."},
+			0,
 			"Book a room. My username is a particular one."},
-		{"username", "JaneSmith", []string{"Book a room.", "Who are you?", "JaneSmith, please."}, 2,
+		{"username", task.Text("JaneSmith"), []string{"Book a room.", "Who are you?", "JaneSmith, please."}, 2,
 			"A certain username, please."},
-		{"hotel_name", "Grand Ely", []string{"Book a room in the hotel 'Grand Ely' for me."}, 0,
+		{"hotel_name", task.Text("Grand Ely"), []string{"Book a room in the hotel 'Grand Ely' for me."}, 0,
 			"Book a room in a certain hotel for me."},
-		{"nights", int64(3), []string{"I want to stay at the Ritz for 3 nights."}, 0,
+		{"nights", task.Integer(3), []string{"I want to stay at the Ritz for 3 nights."}, 0,
 			"I want to stay at the Ritz for a certain number of nights."},
-		{"username", "JaneSmith", []string{"I am JaneSmith.",
+		{"username", task.Text("JaneSmith"), []string{"I am JaneSmith.",
 			"[login was called with {\"username\":\"JaneSmith\"} and returned \"ok\"]", "Go on."}, 0, request.ReasonReturned},
-		{"ticker_symbol", "AAPL", []string{"How does Apple do? I mean the ticker symbol AAPL."}, 0, request.ReasonRemains},
-		{"hotel_name", "Grand Ely", []string{"Book any room."}, 0, request.ReasonNotSaid},
-		{"nights", int64(2), []string{"Stay for 2 nights.", "With whom?", "With 2 guests."}, 0, request.ReasonAmbiguous},
+		{"ticker_symbol", task.Text("AAPL"), []string{"How does Apple do? I mean the ticker symbol AAPL."}, 0,
+			request.ReasonRemains},
+		{"hotel_name", task.Text("Grand Ely"), []string{"Book any room."}, 0, request.ReasonNotSaid},
+		{"nights", task.Integer(2), []string{"Stay for 2 nights.", "With whom?", "With 2 guests."}, 0,
+			request.ReasonAmbiguous},
 	} {
 		task := request.Spoken("t", dialogue(test.turns...), []request.Said{{Argument: test.argument, Value: test.value}},
 			spokenTool)
@@ -76,7 +79,8 @@ func FuzzMissing(f *testing.F) {
 	f.Add("a, and b", "b", "n", "")
 	f.Fuzz(func(t *testing.T, asked, value, argument, answer string) {
 		messages := dialogue("Hello.", answer, asked)
-		said := []request.Said{{Argument: argument, Value: value, Forms: []task.Value{strings.ToUpper(value)}}}
+		said := []request.Said{{Argument: argument, Value: task.Text(value),
+			Forms: []task.Value{task.Text(strings.ToUpper(value))}}}
 		make := func() (*request.Dropped, string) {
 			values := request.Values(request.Spoken("t", messages, said, spokenTool))
 			if len(values) == 0 {
@@ -114,7 +118,7 @@ func TestRephrase(t *testing.T) {
 		{"JaneSmith", ""},
 	} {
 		made, reason := request.Rephrase(request.Spoken("t", dialogue(test.was),
-			[]request.Said{{Argument: "radius", Value: int64(10)}}, spokenTool), 0)
+			[]request.Said{{Argument: "radius", Value: task.Integer(10)}}, spokenTool), 0)
 		switch {
 		case test.want == "" && reason == "":
 			t.Errorf("%q becomes %q", test.was, made.Messages[0].Content)

@@ -338,35 +338,35 @@ func (v *Value) forms() []form {
 		}
 	}
 	switch value := v.Value.(type) {
-	case int64:
+	case task.Integer:
 		if v.naming().Kind == grammar.KindYear {
 			return nil
 		}
 		if value >= 1000 {
-			add(english.GroupDigits(value), RuleGrouped, levelForm)
+			add(english.GroupDigits(int64(value)), RuleGrouped, levelForm)
 		}
 		if v.Role != task.RoleEqual || v.Column == "" {
-			add(english.SpellNumber(value), RuleSpelled, levelForm)
+			add(english.SpellNumber(int64(value)), RuleSpelled, levelForm)
 		}
-	case string:
-		if day, ok := english.ParseDate(value); ok {
+	case task.Text:
+		if day, ok := english.ParseDate(string(value)); ok {
 			add(day.Long(), RuleDate, levelForm)
 			add(day.American(), RuleDate, levelForm)
 			add(day.Slashed(), RuleDate, levelForm)
 			return list
 		}
-		if v.Role == task.RoleLike || v.numeric || len(english.Words(value)) == 0 || len([]rune(value)) < 3 {
+		if v.Role == task.RoleLike || v.numeric || len(english.Words(string(value))) == 0 || len([]rune(value)) < 3 {
 			return list
 		}
-		add(strings.ToLower(value), RuleCase, levelName)
-		if bare := english.Fold(value); bare != strings.ToLower(value) {
-			add(stripped(value), RuleDiacritic, levelName)
+		add(strings.ToLower(string(value)), RuleCase, levelName)
+		if bare := english.Fold(string(value)); bare != strings.ToLower(string(value)) {
+			add(stripped(string(value)), RuleDiacritic, levelName)
 		}
-		if strings.Contains(value, " & ") {
-			add(strings.ReplaceAll(value, " & ", " and "), RuleAnd, levelName)
+		if strings.Contains(string(value), " & ") {
+			add(strings.ReplaceAll(string(value), " & ", " and "), RuleAnd, levelName)
 		}
-		if !strings.ContainsAny(value, `"'`) {
-			add(`"`+value+`"`, RuleQuoted, levelName)
+		if !strings.ContainsAny(string(value), `"'`) {
+			add(`"`+string(value)+`"`, RuleQuoted, levelName)
 		}
 	}
 	return list

@@ -113,7 +113,9 @@ func TestSurfaceForms(t *testing.T) {
 // TestSurfaceLeavesDoubtfulFormsAlone keeps a value as it is said where another value of its column might be read.
 func TestSurfaceLeavesDoubtfulFormsAlone(t *testing.T) {
 	tk := ask(t, "Which ships are of Palm House?", "", "SELECT imo FROM ship WHERE kind = 'Palm House'")
-	others := func(*request.Value) []task.Value { return []task.Value{"PALM HOUSE", "Palm House"} }
+	others := func(*request.Value) []task.Value {
+		return []task.Value{task.Text("PALM HOUSE"), task.Text("Palm House")}
+	}
 	for seed := range uint64(40) {
 		if r, reason := request.Surface(tk, 5, seed, others); reason == "" && !strings.Contains(r.Messages[0].Content,
 			"Palm House") {

@@ -93,7 +93,7 @@ func (v *Value) follows(m mention) bool {
 
 // text is a value as a question would write it.
 func text(v task.Value) string {
-	if s, ok := v.(string); ok {
+	if s, ok := task.AsText(v); ok {
 		return s
 	}
 	return strings.TrimSuffix(string(task.AppendValue(nil, v)), ".0")
@@ -102,15 +102,15 @@ func text(v task.Value) string {
 // numberOf reads a value as a number, where it is one or spells one.
 func numberOf(v task.Value) (float64, bool) {
 	switch v := v.(type) {
-	case int64:
+	case task.Integer:
 		return float64(v), true
-	case float64:
-		return v, true
-	case string:
-		if strings.HasPrefix(v, "0") && len(v) > 1 && !strings.HasPrefix(v, "0.") {
+	case task.Real:
+		return float64(v), true
+	case task.Text:
+		if strings.HasPrefix(string(v), "0") && len(v) > 1 && !strings.HasPrefix(string(v), "0.") {
 			return 0, false // a code
 		}
-		n, ok := sqlast.ParseNumber(v)
+		n, ok := sqlast.ParseNumber(string(v))
 		if !ok {
 			return 0, false
 		}
@@ -208,7 +208,7 @@ func (v *Value) find(s string) []mention {
 	if v.numeric {
 		list = append(list, v.findNumber(s)...)
 	}
-	value, ok := v.Value.(string)
+	value, ok := task.AsText(v.Value)
 	if !ok {
 		return list
 	}
@@ -248,7 +248,7 @@ func (v *Value) find(s string) []mention {
 		}
 	}
 	for _, other := range kinOf(value) {
-		for _, at := range parameter.Mentions(strings.ToLower(s), other) {
+		for _, at := range parameter.Mentions(strings.ToLower(s), task.Text(other)) {
 			add(at, at+len(other), howKin)
 		}
 	}
@@ -284,9 +284,9 @@ func (v *Value) findNumber(s string) []mention {
 
 func twoDigits(n int) string {
 	if n < 10 {
-		return "0" + text(int64(n))
+		return "0" + text(task.Integer(n))
 	}
-	return text(int64(n))
+	return text(task.Integer(n))
 }
 
 // kin lists words that questions use for each other: a country and its people, codes and what they abbreviate.
@@ -337,7 +337,7 @@ func (v *Value) dateFormat() string {
 	if call, ok := sqlast.Unparen(orNil(v.Other)).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "strftime") &&
 		len(call.Args) > 0 {
 		format, _ := v.task.Query.Literal(call.Args[0])
-		s, _ := format.(string)
+		s, _ := task.AsText(format)
 		return s
 	}
 	return ""

@@ -32,7 +32,7 @@ func (v *Value) Others() Others {
 	case task.RoleLimit, task.RoleOffset:
 		var list []task.Value
 		for n := int64(2); n <= 12; n++ {
-			list = append(list, n)
+			list = append(list, task.Integer(n))
 		}
 		return Others{Values: list}
 	case task.RoleLike:
@@ -86,8 +86,8 @@ func (v *Value) around() []task.Value {
 	var list []task.Value
 	if n := int64(v.number); float64(n) == v.number {
 		add := func(m int64) {
-			if m != n && (m > 0 || n <= 0) && !slices.Contains(list, task.Value(m)) {
-				list = append(list, m)
+			if m != n && (m > 0 || n <= 0) && !slices.Contains(list, task.Value(task.Integer(m))) {
+				list = append(list, task.Integer(m))
 			}
 		}
 		step := int64(1)
@@ -108,7 +108,7 @@ func (v *Value) around() []task.Value {
 	for k := 1; k <= 12; k++ {
 		for _, f := range []float64{1 + float64(k)/10, 1 - float64(k)/13} {
 			if m, err := strconv.ParseFloat(strconv.FormatFloat(v.number*f, 'f', 2, 64), 64); err == nil && m != v.number {
-				list = append(list, m)
+				list = append(list, task.Real(m))
 			}
 		}
 	}
@@ -121,8 +121,8 @@ func (v *Value) Fits(other task.Value) bool {
 	s := text(other)
 	own := text(v.Value)
 	switch value := other.(type) {
-	case string:
-		if _, wasText := v.Value.(string); !wasText || len(s) > longestText || s != strings.TrimSpace(s) || s == "" {
+	case task.Text:
+		if _, wasText := v.Value.(task.Text); !wasText || len(s) > longestText || s != strings.TrimSpace(s) || s == "" {
 			return false
 		}
 		bad := func(r rune) bool {
@@ -136,15 +136,15 @@ func (v *Value) Fits(other task.Value) bool {
 				return false
 			}
 		}
-		if _, numeric := numberOf(s); numeric != v.numeric {
+		if _, numeric := numberOf(task.Text(s)); numeric != v.numeric {
 			return false
 		}
-	case int64, float64:
-		if _, wasText := v.Value.(string); wasText || s == own {
+	case task.Integer, task.Real:
+		if _, wasText := v.Value.(task.Text); wasText || s == own {
 			return false
 		}
-		if _, whole := v.Value.(int64); whole {
-			if _, another := value.(int64); !another {
+		if _, whole := v.Value.(task.Integer); whole {
+			if _, another := value.(task.Integer); !another {
 				return false
 			}
 		}
@@ -196,8 +196,8 @@ func (v *Value) With(other task.Value) (*Task, error) {
 
 // said is how a question says a value.
 func said(v task.Value, shift int64) string {
-	if n, ok := v.(int64); ok {
-		v = n + shift
+	if n, ok := task.AsInteger(v); ok {
+		v = task.Integer(n + shift)
 	}
 	return text(v)
 }
@@ -231,7 +231,7 @@ func (v *Value) sql(other task.Value) string {
 // literal writes a value like the literal that it replaces: as text or number, with its wildcards.
 func (v *Value) literal(node ast.Expr, other task.Value) string {
 	was, _ := v.task.Query.Literal(node)
-	pattern, isText := was.(string)
+	pattern, isText := task.AsText(was)
 	s := text(other)
 	if v.Role == task.RoleLike {
 		s = strings.Replace(pattern, text(v.Value), s, 1)
@@ -239,7 +239,7 @@ func (v *Value) literal(node ast.Expr, other task.Value) string {
 	if isText {
 		return sqlast.QuoteText(s)
 	}
-	if _, textual := other.(string); textual {
+	if _, textual := other.(task.Text); textual {
 		return s // of a number that a text column compares: its digits
 	}
 	return string(task.AppendValue(nil, other))
@@ -262,18 +262,18 @@ func (v *Value) Like(values []task.Value) []task.Value {
 		return v.words(values)
 	}
 	_, day := english.ParseDate(text(v.Value))
-	_, whole := v.Value.(int64)
+	_, whole := v.Value.(task.Integer)
 	var list []task.Value
 	seen := map[string]bool{}
 	for _, other := range values {
 		switch o := other.(type) {
-		case string:
+		case task.Text:
 			if day && len(o) > len("2006-01-02") {
-				other = o[:len("2006-01-02")]
+				other = task.Text(string(o)[:len("2006-01-02")])
 			}
-		case float64:
-			if whole && v.Role == task.RoleCompare && math.Abs(o) < 1e15 {
-				other = int64(math.Round(o))
+		case task.Real:
+			if whole && v.Role == task.RoleCompare && math.Abs(float64(o)) < 1e15 {
+				other = task.Integer(math.Round(float64(o)))
 			}
 		}
 		if s := text(other); !seen[s] {
@@ -293,11 +293,11 @@ func (v *Value) words(values []task.Value) []task.Value {
 	add := func(s string) {
 		if !seen[strings.ToLower(s)] {
 			seen[strings.ToLower(s)] = true
-			list = append(list, s)
+			list = append(list, task.Text(s))
 		}
 	}
 	for _, value := range values {
-		s, ok := value.(string)
+		s, ok := task.AsText(value)
 		if !ok {
 			continue
 		}

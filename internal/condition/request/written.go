@@ -268,7 +268,7 @@ func alike(own, said string) string {
 func fills(own, said string, column []task.Value) bool {
 	own, said = english.Fold(own), english.Fold(said)
 	return slices.ContainsFunc(column, func(v task.Value) bool {
-		s, isText := v.(string)
+		s, isText := task.AsText(v)
 		s = english.Fold(s)
 		return isText && slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return tells(w.Folded) }) &&
 			isSaid(said, s) &&

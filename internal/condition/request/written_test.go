@@ -70,17 +70,17 @@ func TestWrittenDrop(t *testing.T) {
 	var open []request.Told
 	var column []task.Value
 	for _, value := range values {
-		task := ask(t, "How many ships under the flag of "+value+" have more than 20 sailors?", "",
+		asked := ask(t, "How many ships under the flag of "+value+" have more than 20 sailors?", "",
 			"SELECT count(*) FROM ship WHERE flag = '"+value+"' AND crew > 20")
-		v := request.Values(task)[0]
+		v := request.Values(asked)[0]
 		d, reason := v.Drop()
 		if reason != "" {
 			t.Fatalf("%s: %s", value, reason)
 		}
-		all, open, column = append(all, made{task, d}), append(open, request.Told{Value: v, Form: d.Form}),
-			append(column, value)
+		all, open, column = append(all, made{asked, d}), append(open, request.Told{Value: v, Form: d.Form}),
+			append(column, task.Text(value))
 	}
-	column = append(column, "Upper Volta")
+	column = append(column, task.Text("Upper Volta"))
 	phrase := all[0].dropped.Phrase
 	good := "For ships of " + phrase + ", count those whose sailors number more than 20."
 	texts := map[string]bool{

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/corpus/folder"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 const birdExpected = "dev.json and dev_tables.json (or train.json and train_tables.json)"
@@ -241,10 +242,10 @@ func (e *metadataEntry) profiles(s *schema.Database) {
 	}
 }
 
-func sqlValues(list []any) []any {
-	var values []any
-	for _, v := range list {
-		if v = sqlValue(v); v != nil {
+func sqlValues(list []any) []task.Value {
+	var values []task.Value
+	for _, e := range list {
+		if v := sqlValue(e); v != nil {
 			values = append(values, v)
 		}
 	}
@@ -252,16 +253,16 @@ func sqlValues(list []any) []any {
 }
 
 // sqlValue converts a JSON value to SQLite's; nil if SQLite has no such value.
-func sqlValue(v any) any {
+func sqlValue(v any) task.Value {
 	switch v := v.(type) {
 	case string:
-		return v
+		return task.Text(v)
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
-			return i
+			return task.Integer(i)
 		}
 		if f, err := v.Float64(); err == nil {
-			return f
+			return task.Real(f)
 		}
 	}
 	return nil

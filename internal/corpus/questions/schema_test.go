@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TestSchemaOfMissingDatabases reads a tables file with keys of all kinds, and statistics of every JSON type.
@@ -50,8 +51,9 @@ func TestSchemaOfMissingDatabases(t *testing.T) {
 		t.Errorf("ship is %+v", ship)
 	}
 	p := ship.Columns[0].Profile
-	if p == nil || fmt.Sprintf("%#v", p.Examples) != `[]interface {}{9007199254740993, 2.5, "x"}` || p.Least != int64(1) ||
-		p.Most != 1000.0 || p.Nulls != 0.25 || p.Distinct != 30 || p.Rows != 40 {
+	if p == nil || fmt.Sprintf("%#v", p.Examples) != `[]task.Value{9007199254740993, 2.5, "x"}` ||
+		p.Least != task.Integer(1) ||
+		p.Most != task.Real(1000.0) || p.Nulls != 0.25 || p.Distinct != 30 || p.Rows != 40 {
 		t.Errorf("the profile is %+v", p)
 	}
 	for _, d := range c.Databases { // the notes stay what the files say

@@ -201,9 +201,9 @@ func (v *Value) append(b []byte) []byte {
 		}
 		return strconv.AppendInt(b, v.int(), 10)
 	case kindFloat:
-		return task.AppendValue(b, v.float())
+		return task.AppendValue(b, task.Real(v.float()))
 	case kindText:
-		return task.AppendValue(b, v.text)
+		return task.AppendValue(b, task.Text(v.text))
 	case kindList:
 		b = append(b, '[')
 		for i := range v.items {
@@ -219,7 +219,7 @@ func (v *Value) append(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(task.AppendValue(b, v.keys[i]), ':')
+			b = append(task.AppendValue(b, task.Text(v.keys[i])), ':')
 			b = v.items[i].append(b)
 		}
 		return append(b, '}')

@@ -114,7 +114,7 @@ func TestSpellingsAreCallsThatGaveTheSame(t *testing.T) {
 	found, err := Spellings(tk, played(t, agent, start))
 	if err != nil || len(found) != 1 || found[0].Call != "step_0" || found[0].Plan != task.PlanDirect ||
 		found[0].Event != 1 ||
-		!slices.Equal(found[0].Pairs, []Other{{Planned: int64(8), Own: int64(9)}}) {
+		!slices.Equal(found[0].Pairs, []Other{{Planned: task.Integer(8), Own: task.Integer(9)}}) {
 		t.Errorf("%+v, %v", found, err)
 	}
 	agent[0].Arguments["value"] = int64(1)

@@ -84,7 +84,7 @@ func (r *ran) evidence() task.CallEvidence {
 	digest := func(w world) string {
 		result := &task.Result{Columns: []string{"a", "b"}}
 		for _, row := range w {
-			result.Rows = append(result.Rows, task.Row{row[0], row[1]})
+			result.Rows = append(result.Rows, task.Row{task.Integer(row[0]), task.Integer(row[1])})
 		}
 		return result.Digest(true)
 	}

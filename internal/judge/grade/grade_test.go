@@ -19,7 +19,8 @@ var singers = task.Gold{
 	Columns: []task.Column{
 		{Name: "Name", Type: task.TypeText}, {Name: "Age", Type: task.TypeInteger},
 	},
-	Rows:   []task.Row{{"Ann", int64(30)}, {"Bob", int64(30)}, {"Cy", int64(31)}},
+	Rows: []task.Row{{task.Text("Ann"), task.Integer(30)}, {task.Text("Bob"), task.Integer(30)},
+		{task.Text("Cy"), task.Integer(31)}},
 	Blocks: []int{2, 1},
 }
 
@@ -143,8 +144,8 @@ func TestOutcomesAndCauses(t *testing.T) {
 	right := `[{"Name":"Bob","Age":30},{"Name":"Ann","Age":30},{"Name":"Cy","Age":31}]`
 	decline := task.Gold{Kind: task.GoldDecline}
 	either := task.Gold{Kind: task.GoldAnyOf, Alternatives: []task.Gold{
-		{Kind: task.GoldRows, Columns: []task.Column{{Name: "n"}}, Rows: []task.Row{{int64(1)}}},
-		{Kind: task.GoldRows, Columns: []task.Column{{Name: "n"}}, Rows: []task.Row{{int64(2)}}},
+		{Kind: task.GoldRows, Columns: []task.Column{{Name: "n"}}, Rows: []task.Row{{task.Integer(1)}}},
+		{Kind: task.GoldRows, Columns: []task.Column{{Name: "n"}}, Rows: []task.Row{{task.Integer(2)}}},
 	}}
 	failed := transcript.Event{Kind: transcript.EventCall, Error: &task.ToolError{Code: task.CodeUnknownTool}}
 	tests := []struct {
@@ -184,7 +185,8 @@ func TestOutcomesAndCauses(t *testing.T) {
 			answer(`"Ann"`), end(transcript.EndAnswered),
 		}, OutcomeWrong, "", CauseMisreported},
 		{"seen in its content and misreported", singers, []transcript.Event{
-			call([]task.Row{{"Bob", 30.0}, {"Ann", 30.0}, {"Cy", 31.0}}, true),
+			call([]task.Row{{task.Text("Bob"), task.Real(30.0)}, {task.Text("Ann"), task.Real(30.0)},
+				{task.Text("Cy"), task.Real(31.0)}}, true),
 			answer(`"Ann"`), end(transcript.EndAnswered),
 		}, OutcomeWrong, "", CauseMisreported},
 		{"not seen", singers, []transcript.Event{
@@ -305,7 +307,8 @@ func TestConditionsAndEffort(t *testing.T) {
 
 // What a data handle gives counts as seen by its digest alone: the agent was shown a reference, not the rows.
 func TestDataHandlesAreSeenByTheirDigest(t *testing.T) {
-	gold := task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: "handle"}}, Rows: []task.Row{{"$call_1$"}}}
+	gold := task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: "handle"}},
+		Rows: []task.Row{{task.Text("$call_1$")}}}
 	handle := transcript.Event{
 		Kind: transcript.EventCall, Tool: "filter_data", Label: "call_1", Handle: "h",
 		Content: json.RawMessage(`{"handle":"$call_1$"}`),
@@ -352,7 +355,7 @@ func randomTranscript(r *rand.Rand) *transcript.Transcript {
 		answer(`[["Ann",30],["Bob",30],["Cy",31]]`), answer(`"x"`), answer(``),
 		{Kind: transcript.EventDecline}, {Kind: transcript.EventAsk}, judgement("true"), judgement("false"), judgement("1"),
 		{Kind: transcript.EventDecision, Applied: r.IntN(2) == 0},
-		{Kind: transcript.EventAnswer, Columns: []string{"Age", "Name"}, Result: []task.Row{{int64(1)}, nil}},
+		{Kind: transcript.EventAnswer, Columns: []string{"Age", "Name"}, Result: []task.Row{{task.Integer(1)}, nil}},
 	}
 	var events []transcript.Event
 	for range r.IntN(10) {
@@ -449,7 +452,7 @@ func BenchmarkOf(b *testing.B) {
 	gold := singers
 	gold.Blocks, gold.Rows = nil, nil
 	for i := range 100 {
-		gold.Rows = append(gold.Rows, task.Row{fmt.Sprintf("name %d", i), int64(i)})
+		gold.Rows = append(gold.Rows, task.Row{task.Text(fmt.Sprintf("name %d", i)), task.Integer(i)})
 	}
 	r := &task.Result{Columns: []string{"Name", "Age"}, Rows: gold.Rows}
 	tr := record(turn(1, 1), call(gold.Rows, false), answer(string(r.AppendRecords(nil))), end(transcript.EndAnswered))

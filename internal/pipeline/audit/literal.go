@@ -32,8 +32,8 @@ func (g *given) place(s *subject) string {
 }
 
 // spelling writes a value as SQL would.
-func spelling(v any) string {
-	if text, ok := v.(string); ok {
+func spelling(v task.Value) string {
+	if text, ok := task.AsText(v); ok {
 		return sqlast.QuoteText(text)
 	}
 	return fmt.Sprint(v)
@@ -61,7 +61,7 @@ func types(ctx context.Context, s *subject) error {
 
 func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion string, err error) {
 	column := s.query.Describe(g.Other)
-	_, isText := g.literal.(string)
+	_, isText := g.literal.(task.Text)
 	value, numeric := task.ReadNumber(g.Value)
 	switch {
 	case column.Affinity == schema.None && g.Column == "" && !isText && column.Type == sqlast.TypeText:
@@ -87,7 +87,7 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 	case column.Affinity == schema.Text && numeric && g.Role == task.RoleCompare:
 		there, err := s.exists(ctx, g, "{column} <> '' AND {column} NOT GLOB '*[^0-9.]*' AND ({column} < ?1) <> "+
 			"(CAST({column} AS REAL) < ?2)",
-			fmt.Sprint(g.Value), value)
+			task.Text(fmt.Sprint(g.Value)), task.Real(value))
 		if err != nil || !there {
 			return "", "", err
 		}
@@ -107,7 +107,7 @@ func (s *subject) exists(ctx context.Context, g *given, condition string, args .
 	if err != nil {
 		return false, err
 	}
-	return r.Rows[0][0] == int64(1), nil
+	return r.Rows[0][0] == task.Integer(1), nil
 }
 
 // absent finds literals that do not occur in the column they are compared with, and answers that are empty for
@@ -165,7 +165,7 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, isText := g.Value.(string)
+	text, isText := task.AsText(g.Value)
 	if isText && len(values) > 0 && len(values) <= valuesSearched {
 		want := english.Fold(strings.Trim(text, "% "))
 		for _, v := range values {
@@ -196,7 +196,7 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 
 // otherwise returns the suggestion; for a text that spells NULL, it suggests IS NULL.
 func otherwise(g *given, suggestion string) string {
-	if text, ok := g.literal.(string); ok && strings.EqualFold(text, "null") {
+	if text, ok := task.AsText(g.literal); ok && strings.EqualFold(text, "null") {
 		return "write IS NULL or IS NOT NULL: 'null' is a text"
 	}
 	return suggestion
@@ -305,7 +305,7 @@ func (s *subject) otherValue(ctx context.Context, question string, g *given) (st
 	}
 	best := ""
 	for _, v := range values {
-		if len(v) <= max(len(best), 2) || len(parameter.Mentions(question, v)) == 0 {
+		if len(v) <= max(len(best), 2) || len(parameter.Mentions(question, task.Text(v))) == 0 {
 			continue
 		}
 		if !slices.ContainsFunc(s.givens, func(o given) bool { return plainWords(fmt.Sprint(o.literal)) == plainWords(v) }) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -110,7 +111,7 @@ func (s *subject) oneRow(src *sqlast.Source, conditions []ast.Expr) bool {
 			return false
 		}
 		n, ok := s.query.Literal(limit.Limit.Count)
-		return ok && n == int64(1)
+		return ok && n == task.Integer(1)
 	}
 	fixed := func(column int) bool {
 		return slices.ContainsFunc(conditions, func(e ast.Expr) bool {

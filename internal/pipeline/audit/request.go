@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/unsaid"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
@@ -264,7 +265,7 @@ var keywords = map[string]bool{"currenttimestamp": true, "currentdate": true, "c
 // isValue reports whether a name is a value of the SQL.
 func (s *subject) isValue(name string) bool {
 	return slices.ContainsFunc(s.givens, func(g given) bool {
-		text, ok := g.literal.(string)
+		text, ok := task.AsText(g.literal)
 		return ok && schema.SameName(strings.Trim(text, "%"), name)
 	})
 }

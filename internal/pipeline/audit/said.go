@@ -18,7 +18,7 @@ import (
 // given is a literal that the question has to mention, and how it does.
 type given struct {
 	parameter.Given
-	literal any // as the SQL writes it: a string, int64 or float64
+	literal task.Value // as the SQL writes it
 	said    saying
 	// other is another value of the column, which the question mentions instead of this one; "" for none.
 	other    string
@@ -85,7 +85,7 @@ func (s *subject) column(g *parameter.Given) *schema.Column {
 // implied reports whether questions leave a literal unsaid: the empty text, and 0 and 1 beside a computed value
 // (none, any at all, more than one).
 func implied(g *parameter.Given) bool {
-	if g.Value == "" {
+	if g.Value == task.Text("") {
 		return true
 	}
 	v, ok := task.ReadNumber(g.Value)
@@ -95,10 +95,10 @@ func implied(g *parameter.Given) bool {
 // isSaid reports whether a text contains a literal as whole tokens. Of a pattern, only the text around its wildcards
 // counts.
 func isSaid(text string, g *parameter.Given) bool {
-	pattern, ok := g.Value.(string)
+	pattern, ok := task.AsText(g.Value)
 	if !ok || g.Role != task.RoleLike {
-		v, isNumber := g.Value.(int64)
-		real, isReal := g.Value.(float64)
+		v, isNumber := task.AsInteger(g.Value)
+		real, isReal := task.AsReal(g.Value)
 		return len(parameter.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && isNumberSaid(text, float64(v)+real,
 			g.Role)
 	}
@@ -122,7 +122,7 @@ func nearSpelling(text string, g *parameter.Given) string {
 			return near
 		}
 	}
-	if value, ok := g.Value.(string); ok {
+	if value, ok := task.AsText(g.Value); ok {
 		if near := nearDate(text, value); near != "" {
 			return near
 		}
@@ -449,7 +449,7 @@ func capitalized(w word) bool { return unicode.IsUpper(firstRune(w.Text)) }
 
 // flagged returns the word of a text that a yes-or-no column describes: `active` of is_active = 1.
 func flagged(text string, c *schema.Column, v task.Value) string {
-	value, isText := v.(string)
+	value, isText := task.AsText(v)
 	n, isNumber := task.ReadNumber(v)
 	switch {
 	case isNumber && (n == 0 || n == 1):

@@ -38,7 +38,8 @@ func BenchmarkCall(b *testing.B) {
 
 func BenchmarkStatement(b *testing.B) {
 	world := benchmarkWorld(b)
-	values := map[string]task.Value{"lookup": "Ed", "rows": int64(3), "list": "[1,2,3]", "blank": "Adda"}
+	values := map[string]task.Value{"lookup": task.Text("Ed"), "rows": task.Integer(3), "list": task.Text("[1,2,3]"),
+		"blank": task.Text("Adda")}
 	for name, c := range benchmarked {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

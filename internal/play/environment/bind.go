@@ -171,7 +171,7 @@ func (b *binder) list(at int, a *argument, given any) (task.Value, *task.ToolErr
 	if mistake != nil {
 		return nil, mistake
 	}
-	return string(append(text, ']')), nil
+	return task.Text(append(text, ']')), nil
 }
 
 // table returns the records of a table argument as the text of a JSON array of arrays.
@@ -206,7 +206,7 @@ func (b *binder) table(a *argument, given any) (task.Value, *task.ToolError) {
 		}
 		text = append(text, ']')
 	}
-	return string(append(text, ']')), nil
+	return task.Text(append(text, ']')), nil
 }
 
 // record reads one record of a table: an object by field names in any case, or a list by position.
@@ -262,18 +262,18 @@ func (b *binder) record(a *argument, given any) (task.Row, *task.ToolError) {
 
 // checkLiteral checks a value that the agent wrote and returns the SQLite value for it.
 func (a *argument) checkLiteral(given any) (task.Value, *task.ToolError) {
-	v, fits := any(nil), false
+	v, fits := task.Value(nil), false
 	switch g := given.(type) {
 	case nil:
 		fits = a.Nullable
 	case string:
-		v, fits = task.UnescapeText(g), a.Type == task.TypeText || a.Type == task.TypeAny
+		v, fits = task.Text(task.UnescapeText(g)), a.Type == task.TypeText || a.Type == task.TypeAny
 	case int64:
-		v, fits = g, a.Type != task.TypeText
+		v, fits = task.Integer(g), a.Type != task.TypeText
 	case float64:
-		v, fits = g, a.Type == task.TypeNumber || a.Type == task.TypeAny
+		v, fits = task.Real(g), a.Type == task.TypeNumber || a.Type == task.TypeAny
 		if whole := g == math.Trunc(g) && math.Abs(g) < maxExact; whole && a.Type == task.TypeInteger {
-			v, fits = int64(g), true
+			v, fits = task.Integer(g), true
 		}
 	case map[string]any:
 		if blob, err := task.SQLiteValue(g); err == nil {
@@ -283,7 +283,7 @@ func (a *argument) checkLiteral(given any) (task.Value, *task.ToolError) {
 	if !fits {
 		return nil, a.wrongType(elementType(a.Type), given)
 	}
-	if a.enum != nil && v != nil && !slices.Contains(a.enum, v) {
+	if a.enum != nil && v != nil && !slices.Contains(a.enum, task.Plain(v)) {
 		return nil, a.notOneOf(v)
 	}
 	return v, nil
@@ -304,15 +304,15 @@ func (a *argument) checkReferred(v task.Value, declared string) *task.ToolError 
 	}
 	fits := a.Type == task.TypeAny
 	switch v := v.(type) {
-	case string:
+	case task.Text:
 		fits = fits || a.Type == task.TypeText
-	case int64:
+	case task.Integer:
 		fits = fits || a.Type != task.TypeText
-	case float64:
-		fits = fits || a.Type == task.TypeNumber || a.Type == task.TypeInteger && v == math.Trunc(v)
+	case task.Real:
+		fits = fits || a.Type == task.TypeNumber || a.Type == task.TypeInteger && float64(v) == math.Trunc(float64(v))
 	}
 	if !fits {
-		return a.wrongType(elementType(a.Type), v)
+		return a.wrongType(elementType(a.Type), task.Plain(v))
 	}
 	return nil
 }
@@ -327,12 +327,12 @@ func (a *argument) appendElements(dst []byte, values []task.Value) ([]byte, *tas
 		switch v := v.(type) {
 		case task.Blob:
 			what = "binary data"
-		case float64:
-			if math.IsInf(v, 0) {
+		case task.Real:
+			if math.IsInf(float64(v), 0) {
 				what = "an infinite number"
 			}
-		case string:
-			if !utf8.ValidString(v) {
+		case task.Text:
+			if !utf8.ValidString(string(v)) {
 				what = "text that is not valid UTF-8"
 			}
 		}

@@ -308,9 +308,10 @@ func (e *Environment) runText(ctx context.Context, c *call) (*task.ToolError, er
 	if mistake != nil {
 		return mistake, nil
 	}
-	text, ok := b.values[0].(string)
+	text, ok := task.AsText(b.values[0])
 	if !ok {
-		return wrongType("Expected string but got %s for `%s`.", task.JSONType(b.values[0]), c.tool.arguments[0].Argument),
+		return wrongType("Expected string but got %s for `%s`.", task.JSONType(task.Plain(b.values[0])),
+				c.tool.arguments[0].Argument),
 			nil
 	}
 	// The text may order its rows or not: the digest keeps the order.

@@ -387,5 +387,5 @@ func recordable(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
 	}
-	return task.AppendValue(nil, string(raw))
+	return task.AppendValue(nil, task.Text(raw))
 }

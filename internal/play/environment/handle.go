@@ -187,7 +187,7 @@ func (e *Environment) count(ctx context.Context, c *call, handle *relation.Handl
 	if mistake != nil || err != nil {
 		return 0, mistake, err
 	}
-	total, ok := r.Rows[0][0].(int64)
+	total, ok := task.AsInteger(r.Rows[0][0])
 	if !ok {
 		return 0, nil, fmt.Errorf("the number of rows is %v", r.Rows[0][0])
 	}

@@ -23,7 +23,7 @@ func TestMemoryBound(t *testing.T) {
 			for n := range 2000 {
 				rows := make([]task.Row, random.IntN(1+n%200))
 				for i := range rows {
-					rows[i] = task.Row{int64(i), fmt.Sprint("text ", n)}
+					rows[i] = task.Row{task.Integer(i), task.Text(fmt.Sprint("text ", n))}
 				}
 				key := memoryKey{of, kit, fmt.Sprint(n % 700)}
 				m.put(&memory{

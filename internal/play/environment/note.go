@@ -107,14 +107,14 @@ func (e *Environment) occurs(ctx context.Context, c *call, w World, l relation.L
 		test = " LIKE '%' || ?1 || '%'"
 	}
 	statement := "SELECT EXISTS (SELECT 1 FROM " + quoteName(l.Table) + " WHERE " + quoteName(l.Column) + test + ")"
-	r, mistake, err := e.execute(ctx, w, statement, []task.Value{text}, &c.timeouts)
+	r, mistake, err := e.execute(ctx, w, statement, []task.Value{task.Text(text)}, &c.timeouts)
 	switch {
 	case refusalOf(err) != "":
 		return true, nil, nil
 	case mistake != nil || err != nil:
 		return false, mistake, err
 	}
-	return len(r.Rows) == 1 && len(r.Rows[0]) == 1 && r.Rows[0][0] == int64(1), nil, nil
+	return len(r.Rows) == 1 && len(r.Rows[0]) == 1 && r.Rows[0][0] == task.Integer(1), nil, nil
 }
 
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -136,7 +136,7 @@ func (t *tool) lookups(b *bound) []relation.Lookup {
 		}
 		l := relation.Lookup{Argument: a.Argument, Table: a.Table, Column: a.Column, Role: a.Role}
 		for _, v := range given {
-			if text, ok := v.(string); ok {
+			if text, ok := task.AsText(v); ok {
 				l.Texts = append(l.Texts, text)
 			}
 		}
@@ -148,9 +148,9 @@ func (t *tool) lookups(b *bound) []relation.Lookup {
 }
 
 func describeUnmatched(argument, text string, known []string) string {
-	sentence := fmt.Sprintf("No entry matches `%s` = %s.", argument, task.AppendValue(nil, text))
+	sentence := fmt.Sprintf("No entry matches `%s` = %s.", argument, task.AppendValue(nil, task.Text(text)))
 	if near, ok := nearest(text, known, valueCutoff); ok {
-		sentence += fmt.Sprintf(" The nearest value is %s.", task.AppendValue(nil, near))
+		sentence += fmt.Sprintf(" The nearest value is %s.", task.AppendValue(nil, task.Text(near)))
 	}
 	return sentence
 }

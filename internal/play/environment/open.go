@@ -145,9 +145,9 @@ func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, er
 	if mistake != nil {
 		return mistake, nil
 	}
-	query, _ := b.values[0].(string) // a reference may have another type
+	query, _ := task.AsText(b.values[0]) // a reference may have another type
 	n := int64(MaxResults)
-	if given, isGiven := b.values[1].(int64); isGiven {
+	if given, isGiven := task.AsInteger(b.values[1]); isGiven {
 		n = given
 	}
 	switch length := utf8.RuneCountInString(query); {
@@ -192,7 +192,7 @@ func (e *Environment) document(c *call) (*task.ToolError, error) {
 	if mistake != nil {
 		return mistake, nil
 	}
-	name, _ := b.values[0].(string) // a reference may have another type
+	name, _ := task.AsText(b.values[0]) // a reference may have another type
 	t, _ := e.lookFor(name)
 	if t == nil {
 		return e.unknownTool(name), nil

@@ -319,7 +319,7 @@ func TestReferencesAreNestedQueries(t *testing.T) {
 		}
 		for _, name := range []string{"Ada", "ada", "Bö", "$cy$", "Di ", "Nobody"} {
 			for inner, statement := range nested {
-				argument := string(task.AppendValue(nil, task.EscapeText(name)))
+				argument := string(task.AppendValue(nil, task.Text(task.EscapeText(name))))
 				turn := task.Turn{Actions: []task.Action{
 					readAction(t, "call x="+inner+` {"name":`+argument+"}"),
 					readAction(t, "call y="+outer[inner]+` {"from":"$x$"}`),
@@ -332,7 +332,7 @@ func TestReferencesAreNestedQueries(t *testing.T) {
 					t.Fatalf("%s of %q: %v", inner, name, call.Error)
 				}
 				for i, digest := range append([]string{call.Digest}, call.Neighbour...) {
-					want, err := worlds[i].Query(context.Background(), statement, []task.Value{name})
+					want, err := worlds[i].Query(context.Background(), statement, []task.Value{task.Text(name)})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -514,7 +514,7 @@ func FuzzReference(f *testing.F) {
 	kit := newToolkit(f, staffTools())
 	world := openWorld(f, staffScript(1))
 	f.Fuzz(func(t *testing.T, text string) {
-		quoted := task.AppendValue(nil, text)
+		quoted := task.AppendValue(nil, task.Text(text))
 		env := newEnvironment(t, environment.Config{Toolkit: kit, World: world})
 		observations, err := env.Step(context.Background(), task.Turn{Actions: []task.Action{
 			readAction(t, `call a=first {"name":"Ada"}`),

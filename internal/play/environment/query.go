@@ -151,7 +151,7 @@ func refusalOf(err error) string {
 // isBlank reports whether a result is empty or its first row is all NULL or 0, as that of an aggregate over no rows.
 func isBlank(r *task.Result) bool {
 	return len(r.Rows) == 0 || !slices.ContainsFunc(r.Rows[0], func(v task.Value) bool {
-		return v != nil && v != int64(0) && v != 0.0
+		return v != nil && v != task.Integer(0) && v != task.Real(0.0)
 	})
 }
 

@@ -391,8 +391,8 @@ func (upperValue) Name() string { return "upper-value" }
 func (upperValue) ChangeValues(_ *fault.Call, values []task.Value) ([]task.Value, *fault.Decision) {
 	changed := make([]task.Value, len(values))
 	for i, v := range values {
-		if text, ok := v.(string); ok {
-			v = strings.ToUpper(text)
+		if text, ok := task.AsText(v); ok {
+			v = task.Text(strings.ToUpper(text))
 		}
 		changed[i] = v
 	}

@@ -140,7 +140,7 @@ func Play(ctx context.Context, stage *episode.Stage, in *suite.Instance, sample 
 		}
 		outputs = append(outputs, seen[0].Content)
 	}
-	answer := task.AppendValue(nil, "$"+sample.Answer+"$")
+	answer := task.AppendValue(nil, task.Text("$"+sample.Answer+"$"))
 	if _, err := env.Step(ctx, task.Turn{Actions: []task.Action{{Kind: task.ActionAnswer, Answer: answer}}}); err != nil {
 		return nil, nil, err
 	}

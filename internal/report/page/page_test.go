@@ -64,7 +64,8 @@ func pairOf(t *testing.T, text string) *story.Pair {
 			Header: transcript.Header{ID: id, Agent: text, Instance: text, Arm: text}, Events: script.Events,
 			Shown: story.Shown{Messages: []task.Message{{Role: "user", Content: text}}, Evidence: text, Hint: text,
 				Tools: []played.ShownTool{{Name: text, Description: text}}},
-			Gold:  task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: text}}, Rows: []task.Row{{text + "!"}}},
+			Gold: task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: text}},
+				Rows: []task.Row{{task.Text(text + "!")}}},
 			Grade: grade.Grade{Valid: true, Outcome: grade.OutcomeCrashed, Message: text},
 		}
 	}

@@ -43,7 +43,7 @@ func answer(text string) *transcript.Event {
 
 func TestSampleOf(t *testing.T) {
 	reference := answer(`"$call_1$"`)
-	reference.Columns, reference.Result = []string{"n"}, []task.Row{{int64(2)}, {int64(1)}}
+	reference.Columns, reference.Result = []string{"n"}, []task.Row{{task.Integer(2)}, {task.Integer(1)}}
 	decline := &transcript.Event{Kind: transcript.EventDecline, Text: "no"}
 	list := SampleOf(ended(transcript.EndAnswered, answer(`[1,2]`), "a", "error", "b", "a", ""))
 	for name, c := range map[string]struct {

@@ -127,7 +127,8 @@ func TestAlignmentKeepsEveryTurn(t *testing.T) {
 
 func TestAnswersAreComparedByRow(t *testing.T) {
 	gold := task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: "name"}, {Name: "n"}},
-		Rows: []task.Row{{"a", int64(1)}, {"b", 2.0}, {"b", int64(2)}}}
+		Rows: []task.Row{{task.Text("a"), task.Integer(1)}, {task.Text("b"), task.Real(2.0)},
+			{task.Text("b"), task.Integer(2)}}}
 	for _, c := range []struct{ answer, want string }{
 		{`[["a",1],["b",2],["b",2]]`, "- [] + [] = 3"},
 		{`[{"name":"a","n":1.0},{"name":"b","n":2}]`, `- [["b",2]] + [] = 2`},
@@ -169,7 +170,7 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 			Header: transcript.Header{ID: "e", Agent: text, Instance: text}, Events: events,
 			Shown: Shown{Messages: []task.Message{{Role: "user", Content: text}}, Evidence: text, Hint: text,
 				Tools: []episode.ShownTool{{Name: text, Description: text}}},
-			Gold:  task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: text}}, Rows: []task.Row{{text}}},
+			Gold:  task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: text}}, Rows: []task.Row{{task.Text(text)}}},
 			Grade: grade.Grade{Valid: true, Outcome: grade.OutcomeCrashed, Message: text},
 		}
 		p := &Pair{Case: c, Twin: c, turns: c.Turns(), clean: turnsOf(`answer 1`), Answer: compare(c),
@@ -212,7 +213,7 @@ func TestTheWholeEpisodeIsWrittenInFull(t *testing.T) {
 func TestFaultsAreShownWhereTheyTookEffect(t *testing.T) {
 	c := &Case{Header: transcript.Header{ID: "faulted"}, Conditions: []condition.Condition{{Name: "exec.timeout"}},
 		Events: script("fault exec.timeout", `fails f {"a":1} = late`, `call f {"a":1} = [1]`, `answer [1]`),
-		Gold:   task.Gold{Kind: task.GoldRows, Rows: []task.Row{{int64(1)}}}}
+		Gold:   task.Gold{Kind: task.GoldRows, Rows: []task.Row{{task.Integer(1)}}}}
 	twin := &Case{Header: transcript.Header{ID: "clean"}, Events: script(`call f {"a":1} = [1]`, `answer [1]`)}
 	p := &Pair{Case: c, Twin: twin, turns: c.Turns(), clean: twin.Turns(), Answer: compare(c)}
 	unfault(p.turns, p.clean)

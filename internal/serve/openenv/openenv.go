@@ -241,7 +241,7 @@ func (s *session) observation(r *training.Result) ([]byte, error) {
 	field := func(name, value string) {
 		if value != "" {
 			text = append(append(append(text, '"'), name...), `":`...)
-			text = append(task.AppendValue(text, value), ',')
+			text = append(task.AppendValue(text, task.Text(value)), ',')
 		}
 	}
 	field("label", o.Label)
@@ -253,9 +253,9 @@ func (s *session) observation(r *training.Result) ([]byte, error) {
 	field("hint", o.Hint)
 	if o.Error != nil {
 		text = append(text, `"error":{"error_type":`...)
-		text = append(task.AppendValue(text, errorType(o.Error.Code)), `,"code":`...)
-		text = append(task.AppendValue(text, o.Error.Code), `,"message":`...)
-		text = append(task.AppendValue(text, o.Error.Message), `},`...)
+		text = append(task.AppendValue(text, task.Text(errorType(o.Error.Code))), `,"code":`...)
+		text = append(task.AppendValue(text, task.Text(o.Error.Code)), `,"message":`...)
+		text = append(task.AppendValue(text, task.Text(o.Error.Message)), `},`...)
 	}
 	text = append(text, `"metadata":{}},"reward":`...)
 	if r.Ended && s.config.Rewards {

@@ -189,7 +189,7 @@ func encodeArray(list []json.RawMessage) json.RawMessage {
 }
 
 // quote encodes a string as JSON.
-func quote(s string) json.RawMessage { return task.AppendValue(nil, s) }
+func quote(s string) json.RawMessage { return task.AppendValue(nil, task.Text(s)) }
 
 // text decodes a JSON string and reports whether the value is one.
 func text(raw json.RawMessage) (string, bool) {
@@ -228,7 +228,7 @@ func appendCanonical(dst []byte, raw json.RawMessage) []byte {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = appendCanonical(append(task.AppendValue(dst, o[i].name), ':'), o[i].value)
+			dst = appendCanonical(append(task.AppendValue(dst, task.Text(o[i].name)), ':'), o[i].value)
 		}
 		return append(dst, '}')
 	case '[':
@@ -243,7 +243,7 @@ func appendCanonical(dst []byte, raw json.RawMessage) []byte {
 		return append(dst, ']')
 	case '"':
 		if s, ok := text(raw); ok {
-			return task.AppendValue(dst, s)
+			return task.AppendValue(dst, task.Text(s))
 		}
 	}
 	return append(dst, raw...)

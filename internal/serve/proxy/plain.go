@@ -42,7 +42,7 @@ func readParts(s, separator string) *view {
 
 // scalar reads a number as a number, and anything else as a text.
 func scalar(s string) json.RawMessage {
-	if n, err := task.DecodeValue([]byte(s)); err == nil && fault.IsNumber(n) {
+	if fault.IsNumber(decoded(s)) {
 		return json.RawMessage(s)
 	}
 	return quote(s)
@@ -145,9 +145,11 @@ func readCSV(s string) (*view, bool) {
 	return v, true
 }
 
+// decoded reads a scalar in JSON; nil for anything else.
 func decoded(s string) task.Value {
 	v, _ := task.DecodeValue([]byte(s)) // nil is not a number
-	return v
+	value, _ := task.Scalar(v)
+	return value
 }
 
 func (v *view) encodeCSV() string {

@@ -168,7 +168,7 @@ func (v *view) fields() []string {
 }
 
 // column returns the values of a field as a payload with that one column, and the rows that have the field. Lists and
-// records are passed as bytes, which no step changes.
+// records are passed as blobs, which no step changes.
 func (v *view) column(name string) (fault.Payload, []int) {
 	var rows []task.Row
 	var at []int
@@ -178,16 +178,14 @@ func (v *view) column(name string) (fault.Payload, []int) {
 		if raw == nil {
 			continue
 		}
-		value, err := task.DecodeValue(raw)
-		switch value.(type) {
-		case int64, float64:
-			kind = task.TypeNumber
-		case nil, string:
-		default:
-			value = []byte(raw)
+		decoded, err := task.DecodeValue(raw)
+		value, isScalar := task.Scalar(decoded)
+		if err != nil || !isScalar {
+			value = task.Blob(raw)
 		}
-		if err != nil {
-			value = []byte(raw)
+		switch value.(type) {
+		case task.Integer, task.Real:
+			kind = task.TypeNumber
 		}
 		rows, at = append(rows, task.Row{value}), append(at, i)
 	}
@@ -226,8 +224,8 @@ func (v *view) changeColumn(name string, step fault.ResultStep, c *fault.Call) b
 }
 
 func same(a, b task.Value) bool {
-	_, isBytes := a.([]byte)
-	_, wasBytes := b.([]byte)
+	_, isBytes := a.(task.Blob)
+	_, wasBytes := b.(task.Blob)
 	return isBytes && wasBytes || !isBytes && !wasBytes && a == b
 }
 
@@ -235,7 +233,7 @@ func same(a, b task.Value) bool {
 func indexed(n int) fault.Payload {
 	rows := make([]task.Row, n)
 	for i := range rows {
-		rows[i] = task.Row{int64(i)}
+		rows[i] = task.Row{task.Integer(i)}
 	}
 	return fault.Payload{
 		Result:  &task.Result{Columns: []string{"row"}, Rows: rows},
@@ -266,7 +264,7 @@ func (v *view) changeRows(step fault.Step, c *fault.Call) bool {
 func chosen(rows []object, p fault.Payload) []object {
 	fresh := make([]object, len(p.Result.Rows))
 	for i, row := range p.Result.Rows {
-		fresh[i] = rows[row[0].(int64)]
+		fresh[i] = rows[int64(row[0].(task.Integer))]
 	}
 	return fresh
 }

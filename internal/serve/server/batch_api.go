@@ -296,7 +296,7 @@ func appendObservation(text []byte, o *task.Observation) []byte {
 	field := func(name, value string) {
 		if value != "" {
 			text = append(append(append(text, '"'), name...), `":`...)
-			text = append(task.AppendValue(text, value), ',')
+			text = append(task.AppendValue(text, task.Text(value)), ',')
 		}
 	}
 	field("label", o.Label)
@@ -308,8 +308,8 @@ func appendObservation(text []byte, o *task.Observation) []byte {
 	field("hint", o.Hint)
 	if o.Error != nil {
 		text = append(text, `"error":{"code":`...)
-		text = append(task.AppendValue(text, o.Error.Code), `,"message":`...)
-		text = append(task.AppendValue(text, o.Error.Message), `},`...)
+		text = append(task.AppendValue(text, task.Text(o.Error.Code)), `,"message":`...)
+		text = append(task.AppendValue(text, task.Text(o.Error.Message)), `},`...)
 	}
 	if o.Done {
 		text = append(text, `"done":true,`...)

@@ -248,7 +248,7 @@ func plant(tb testing.TB, plans bool) *suite.Suite {
 		if t.Gold.Kind == task.GoldRows || t.Gold.Kind == task.GoldAnyOf {
 			t.Gold = task.Gold{
 				Kind: task.GoldRows, Columns: []task.Column{{Name: "a", Type: task.TypeText}},
-				Rows: []task.Row{{planted + "gold"}},
+				Rows: []task.Row{{task.Text(planted + "gold")}},
 			}
 		}
 		t.Plans = slices.Clone(tk.Plans)

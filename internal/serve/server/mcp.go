@@ -265,7 +265,7 @@ func appendField(object []byte, name string, value []byte) []byte {
 	if len(object) > 1 {
 		object = append(object, ',')
 	}
-	return append(append(append(task.AppendValue(object, name), ':'), value...), '}')
+	return append(append(append(task.AppendValue(object, task.Text(name)), ':'), value...), '}')
 }
 
 // withGrade adds the grade of an episode that has ended, where grades are shown.

@@ -181,7 +181,7 @@ func (y *reply) say(name string, value []byte) {
 
 func (y *reply) result(o *outcome) {
 	text := append(make([]byte, 0, 2*len(o.text)+len(o.text)/4+128), `{"content":[{"type":"text","text":`...)
-	text = append(task.AppendValue(text, string(o.text)), `}]`...)
+	text = append(task.AppendValue(text, task.Text(o.text)), `}]`...)
 	if o.failed {
 		text = append(text, `,"isError":true`...)
 	} else {

@@ -159,11 +159,11 @@ func appendKey(dst []byte, v task.Value) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(dst, 0, 'n')
-	case int64:
+	case task.Integer:
 		return binary.LittleEndian.AppendUint64(append(dst, 0, 'i'), uint64(v))
-	case float64:
-		return binary.LittleEndian.AppendUint64(append(dst, 0, 'f'), math.Float64bits(v))
-	case string:
+	case task.Real:
+		return binary.LittleEndian.AppendUint64(append(dst, 0, 'f'), math.Float64bits(float64(v)))
+	case task.Text:
 		return append(binary.AppendUvarint(append(dst, 0, 't'), uint64(len(v))), v...)
 	case task.Blob:
 		return append(binary.AppendUvarint(append(dst, 0, 'b'), uint64(len(v))), v...)

@@ -16,7 +16,7 @@ type countingWorld struct{ asked int }
 
 func (w *countingWorld) Query(_ context.Context, _ string, args []task.Value) (*task.Result, error) {
 	w.asked++
-	return &task.Result{Columns: []string{"a"}, Rows: []task.Row{args, {fmt.Sprintf("%T", args[0])}}}, nil
+	return &task.Result{Columns: []string{"a"}, Rows: []task.Row{args, {task.Text(fmt.Sprintf("%T", args[0]))}}}, nil
 }
 
 func (*countingWorld) TextValues(context.Context, string, string) ([]string, error) { return nil, nil }
@@ -30,11 +30,12 @@ func (o oneWorld) Worlds(context.Context, *suite.Instance, *task.Task) (environm
 // TestMemo asks for values that look alike, again and again, within a bound that holds some of them.
 func TestMemo(t *testing.T) {
 	values := []task.Value{
-		nil, int64(1), 1.0, "1", "", "\xff", "\xfe", "�", task.Blob("1"), task.Blob{}, math.Inf(1), "null",
-		int64(math.Float64bits(1.0)), "i", "n\x00",
+		nil, task.Integer(1), task.Real(1.0), task.Text("1"), task.Text(""), task.Text("\xff"), task.Text("\xfe"),
+		task.Text("�"), task.Blob("1"), task.Blob{}, task.Real(math.Inf(1)), task.Text("null"),
+		task.Integer(math.Float64bits(1.0)), task.Text("i"), task.Text("n\x00"),
 	}
 	for i := range 200 {
-		values = append(values, fmt.Sprint("value ", i))
+		values = append(values, task.Text(fmt.Sprint("value ", i)))
 	}
 	counting := &countingWorld{}
 	m := newMemo(oneWorld{counting}, 4<<10)

@@ -197,7 +197,7 @@ func (a *api) callEndpoint(w http.ResponseWriter, r *http.Request, episode, path
 
 // asciiJSON writes a text as a JSON string that fits into a header.
 func asciiJSON(text string) string {
-	quoted := task.AppendValue(nil, text)
+	quoted := task.AppendValue(nil, task.Text(text))
 	var b strings.Builder
 	for _, c := range string(quoted) {
 		switch {
@@ -223,7 +223,7 @@ func queryArguments(parameters *task.Schema, query url.Values) json.RawMessage {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(task.AppendValue(out, name), ':')
+		out = append(task.AppendValue(out, task.Text(name)), ':')
 		out = appendQueryValue(out, s, query[name])
 	}
 	if parameters != nil {
@@ -283,7 +283,7 @@ func appendQueryScalar(dst []byte, s *task.Schema, v string) []byte {
 	case !isText && strings.HasPrefix(v, `"`) && json.Valid([]byte(v)):
 		return append(dst, v...)
 	default:
-		return task.AppendValue(dst, v)
+		return task.AppendValue(dst, task.Text(v))
 	}
 }
 

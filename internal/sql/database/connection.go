@@ -353,7 +353,7 @@ func (c *connection) bind(s *statement, args []task.Value) error {
 	for i, v := range args[:s.parameters] {
 		n := 0
 		switch v := v.(type) {
-		case string:
+		case task.Text:
 			n = len(v)
 		case task.Blob:
 			n = len(v)
@@ -375,12 +375,12 @@ func (c *connection) bind(s *statement, args []task.Value) error {
 		switch v := v.(type) {
 		case nil:
 			code = sqlite3.Xsqlite3_bind_null(c.tls, s.handle, index)
-		case int64:
-			code = sqlite3.Xsqlite3_bind_int64(c.tls, s.handle, index, v)
-		case float64:
-			code = sqlite3.Xsqlite3_bind_double(c.tls, s.handle, index, v)
-		case string:
-			copy(bytesAt(at, len(v)), v)
+		case task.Integer:
+			code = sqlite3.Xsqlite3_bind_int64(c.tls, s.handle, index, int64(v))
+		case task.Real:
+			code = sqlite3.Xsqlite3_bind_double(c.tls, s.handle, index, float64(v))
+		case task.Text:
+			copy(bytesAt(at, len(v)), string(v))
 			code = sqlite3.Xsqlite3_bind_text(c.tls, s.handle, index, at, int32(len(v)), 0)
 			at += uintptr(len(v) + 1) // an address of its own also for what is empty: a null pointer would be NULL
 		case task.Blob:
@@ -420,7 +420,7 @@ func (c *connection) release(s *statement, args []task.Value) {
 	// statement again, since its plans may depend on whether a bound value is 0 or 1.
 	for i, v := range args[:s.parameters] {
 		switch v.(type) {
-		case string, task.Blob:
+		case task.Text, task.Blob:
 			sqlite3.Xsqlite3_bind_null(c.tls, s.handle, int32(i+1))
 		}
 	}
@@ -468,16 +468,16 @@ func (c *connection) collect(ctx context.Context, s *statement, l limits) (*task
 func (c *connection) column(handle uintptr, i int32) (task.Value, int) {
 	switch sqlite3.Xsqlite3_column_type(c.tls, handle, i) {
 	case sqlite3.SQLITE_INTEGER:
-		return sqlite3.Xsqlite3_column_int64(c.tls, handle, i), 0
+		return task.Integer(sqlite3.Xsqlite3_column_int64(c.tls, handle, i)), 0
 	case sqlite3.SQLITE_FLOAT:
-		return sqlite3.Xsqlite3_column_double(c.tls, handle, i), 0
+		return task.Real(sqlite3.Xsqlite3_column_double(c.tls, handle, i)), 0
 	case sqlite3.SQLITE_TEXT:
 		p := sqlite3.Xsqlite3_column_text(c.tls, handle, i)
 		n := int(sqlite3.Xsqlite3_column_bytes(c.tls, handle, i))
 		if p == 0 || n == 0 {
-			return "", 0
+			return task.Text(""), 0
 		}
-		return string(bytesAt(p, n)), n
+		return task.Text(bytesAt(p, n)), n
 	case sqlite3.SQLITE_BLOB:
 		p := sqlite3.Xsqlite3_column_blob(c.tls, handle, i)
 		n := int(sqlite3.Xsqlite3_column_bytes(c.tls, handle, i))

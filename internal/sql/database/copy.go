@@ -268,7 +268,7 @@ func (d *Copy) Faults(ctx context.Context, table string) ([]string, error) {
 		for _, check := range []string{
 			"SELECT * FROM pragma_integrity_check(?1)", "SELECT * FROM pragma_foreign_key_check(?1) LIMIT 100",
 		} {
-			r, err := c.query(ctx, check, []task.Value{table}, d.options.limits())
+			r, err := c.query(ctx, check, []task.Value{task.Text(table)}, d.options.limits())
 			var refused *QueryError
 			if errors.As(err, &refused) {
 				faults = append(faults, refused.Message) // a foreign key that refers to what is no key cannot be checked
@@ -348,14 +348,14 @@ func (d *Copy) tieTable(ctx context.Context, c *connection, sch *schema.Database
 			d.ties[lowerRead(target.Name, target.Columns[j].Name)] = TiedByKey
 		}
 	}
-	name := []task.Value{t.Name}
+	name := []task.Value{task.Text(t.Name)}
 	// The schema leaves out foreign keys whose target is missing.
 	keys, err := c.query(ctx, `SELECT "from" FROM pragma_foreign_key_list(?1)`, name, limits{})
 	if err != nil {
 		return err
 	}
 	for _, row := range keys.Rows {
-		column, _ := row[0].(string)
+		column, _ := task.AsText(row[0])
 		d.ties[lowerRead(t.Name, column)] = TiedByKey
 	}
 	indexed, err := c.query(ctx, `SELECT l.partial, i.cid, i.name FROM pragma_index_list(?1) AS l,
@@ -364,9 +364,9 @@ func (d *Copy) tieTable(ctx context.Context, c *connection, sch *schema.Database
 		return err
 	}
 	for _, row := range indexed.Rows {
-		column, named := row[2].(string)
+		column, named := task.AsText(row[2])
 		at := lowerRead(t.Name, column)
-		if row[0] != int64(0) || !named { // its condition or expression may read any column
+		if row[0] != task.Integer(0) || !named { // its condition or expression may read any column
 			at.Column = ""
 		}
 		if d.ties[at] == "" {

@@ -173,7 +173,8 @@ func TestChangeChangesOneColumn(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := c.Query(ctx, "SELECT group_concat(flag) FROM ship", nil); err != nil || r.Rows[0][0] != "IT,NO,PA" {
+	if r, err := c.Query(ctx, "SELECT group_concat(flag) FROM ship", nil); err != nil ||
+		r.Rows[0][0] != task.Text("IT,NO,PA") {
 		t.Errorf("changed to %v, %v", r, err)
 	}
 	if values, err := c.TextValues(ctx, "ship", "flag"); err != nil || strings.Join(values, " ") != "IT NO PA" {

@@ -60,17 +60,19 @@ func TestQueryReturnsWhatIsStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []task.Row{{"1789-07-14", "2001-02-03 04:05:06"}, {int64(20010203), int64(1700000000)}}
+	want := []task.Row{{task.Text("1789-07-14"), task.Text("2001-02-03 04:05:06")},
+		{task.Integer(20010203), task.Integer(1700000000)}}
 	if !reflect.DeepEqual(r.Rows, want) {
 		t.Errorf("dates: %#v, want %#v", r.Rows, want)
 	}
 	r, err = w.Query(ctx, "SELECT ?1, ?2, ?3, ?4, ?5, ?1, x'' AS b, name FROM singer WHERE id = ?6", []task.Value{
-		int64(-5), 2.5, "", nil, task.Blob{0, 1}, int64(3),
+		task.Integer(-5), task.Real(2.5), task.Text(""), nil, task.Blob{0, 1}, task.Integer(3),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := task.Row{int64(-5), 2.5, "", nil, task.Blob{0, 1}, int64(-5), task.Blob(nil), "\xffA"}
+	row := task.Row{task.Integer(-5), task.Real(2.5), task.Text(""), nil, task.Blob{0, 1}, task.Integer(-5),
+		task.Blob(nil), task.Text("\xffA")}
 	if !reflect.DeepEqual(r.Rows[0], row) {
 		t.Errorf("bound values: %#v, want %#v", r.Rows[0], row)
 	}
@@ -167,7 +169,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("three rows where two are allowed: %v", err)
 	}
 	// The connection is as good as new after both.
-	if r, err := w.Query(ctx, "SELECT count(*) FROM singer", nil); err != nil || r.Rows[0][0] != int64(3) {
+	if r, err := w.Query(ctx, "SELECT count(*) FROM singer", nil); err != nil || r.Rows[0][0] != task.Integer(3) {
 		t.Errorf("after the limits: %v %v", r, err)
 	}
 	unlimited := openWorld(t, makeFile(t, music), Options{})
@@ -184,9 +186,10 @@ func TestQueriesSideBySide(t *testing.T) {
 	for i := range 12 {
 		group.Go(func() {
 			for j := range 200 {
-				r, err := w.Query(context.Background(), "SELECT ?1 + id FROM singer WHERE id = ?2", []task.Value{int64(i * j),
-					int64(1)})
-				if err != nil || r.Rows[0][0] != int64(i*j+1) {
+				r, err := w.Query(context.Background(), "SELECT ?1 + id FROM singer WHERE id = ?2",
+					[]task.Value{task.Integer(i * j),
+						task.Integer(1)})
+				if err != nil || r.Rows[0][0] != task.Integer(i*j+1) {
 					t.Errorf("%v %v", r, err)
 					return
 				}
@@ -258,7 +261,7 @@ func checkKeys(t testing.TB, sch *schema.Database, w *World) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Rows[0][0] != int64(0) {
+			if r.Rows[0][0] != task.Integer(0) {
 				t.Errorf("%s: %v rows refer to nothing in %s", table.Name, r.Rows[0][0], k.Target)
 			}
 		}
@@ -288,12 +291,13 @@ func TestGrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe := &Recipe{Schema: sch, World: w, Planted: []Planted{{"singer", "age", int64(41)},
-		{"song", "singer", int64(77)}}}
+	recipe := &Recipe{Schema: sch, World: w, Planted: []Planted{{"singer", "age", task.Integer(41)},
+		{"song", "singer", task.Integer(77)}}}
 	for q := range 5 {
 		recipe.Witnesses = append(recipe.Witnesses, Witness{Query: q, Rows: []WitnessRow{
-			{Table: "song", Cells: []Cell{{Column: 0, Var: 1}, {Column: 2, Value: fmt.Sprintf("title %d", q)}}},
-			{Table: "singer", Cells: []Cell{{Column: 0, Var: 1}, {Column: 2, Value: int64(60 + q)}, {Column: 1, Null: true}}},
+			{Table: "song", Cells: []Cell{{Column: 0, Var: 1}, {Column: 2, Value: task.Text(fmt.Sprintf("title %d", q))}}},
+			{Table: "singer", Cells: []Cell{{Column: 0, Var: 1}, {Column: 2, Value: task.Integer(60 + q)},
+				{Column: 1, Null: true}}},
 		}})
 	}
 	worlds, err := Grow(ctx, recipe, 3, 24)
@@ -367,7 +371,7 @@ func TestGrowRealSchemas(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				total += r.Rows[0][0].(int64)
+				total += int64(r.Rows[0][0].(task.Integer))
 			}
 			if total == 0 {
 				t.Errorf("%s: table %d, %s, has no row in any neighbour", filepath.Base(file), i, table.Name)
@@ -382,7 +386,7 @@ func TestGrowRealSchemas(t *testing.T) {
 
 func BenchmarkQuery(b *testing.B) {
 	w := openWorld(b, makeFile(b, music), Options{})
-	args := []task.Value{int64(1)}
+	args := []task.Value{task.Integer(1)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := w.Query(context.Background(), "SELECT name, title FROM singer JOIN song ON id = singer WHERE id = ?1",

@@ -121,8 +121,8 @@ func same(a, b task.Value, collation string) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	if i, ok := a.(int64); ok {
-		if k, ok := b.(int64); ok {
+	if i, ok := task.AsInteger(a); ok {
+		if k, ok := task.AsInteger(b); ok {
 			return i == k
 		}
 	}
@@ -365,5 +365,5 @@ func (g *generator) inColumn(i, j int, v task.Value) task.Value {
 		return s
 	}
 	g.fresh++
-	return g.fresh
+	return task.Integer(g.fresh)
 }

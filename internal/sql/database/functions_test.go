@@ -52,11 +52,11 @@ func piece(random *rand.Rand, letters []string, longest int) task.Value {
 	case 0:
 		return nil
 	case 1:
-		return int64(random.IntN(200)) - 100
+		return task.Integer(int64(random.IntN(200)) - 100)
 	case 2:
-		return float64(random.IntN(40)) / 4
+		return task.Real(float64(random.IntN(40)) / 4)
 	}
-	return b.String()
+	return task.Text(b.String())
 }
 
 // TestReplacedFunctionsReturnWhatSQLiteDoes compares with SQLite's own functions, with texts of all kinds. What they
@@ -109,7 +109,7 @@ func FuzzReplacedFunctions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, x, y, z string) {
 		for _, call := range functionCalls {
-			args := []task.Value{x, y, z}
+			args := []task.Value{task.Text(x), task.Text(y), task.Text(z)}
 			sql := "SELECT " + call + ", ?1, ?2, ?3"
 			want, err := oracle.query(context.Background(), sql, args, limits{})
 			if err != nil {

@@ -82,7 +82,8 @@ func randomSchema(draw *rand.Rand) *schema.Database {
 // randomRecipe draws planted values and witnesses for a schema.
 func randomRecipe(draw *rand.Rand) *Recipe {
 	r := &Recipe{Schema: randomSchema(draw)}
-	values := []task.Value{int64(7), int64(0), 2.5, "word", "Word ", "2001-02-28", "", task.Blob("b"), nil, "12"}
+	values := []task.Value{task.Integer(7), task.Integer(0), task.Real(2.5), task.Text("word"), task.Text("Word "),
+		task.Text("2001-02-28"), task.Text(""), task.Blob("b"), nil, task.Text("12")}
 	value := func() task.Value { return values[draw.IntN(len(values))] }
 	table := func() *schema.Table { return &r.Schema.Tables[draw.IntN(len(r.Schema.Tables))] }
 	for range draw.IntN(6) {
@@ -239,11 +240,13 @@ func TestWitnessesArePlanted(t *testing.T) {
 	const witnesses = 20
 	for q := range witnesses {
 		// Two witnesses each have the same country; only what it is called differs from row to row.
-		code := task.Value(fmt.Sprintf("c%d", q/2))
+		code := task.Value(task.Text(fmt.Sprintf("c%d", q/2)))
 		r.Witnesses = append(r.Witnesses, Witness{Query: q, Rows: []WitnessRow{
-			{Table: "SONG", Cells: []Cell{{Column: 0, Var: 1}, {Column: 1, Value: int64(q)}, {Column: 3, Value: float64(q)}}},
+			{Table: "SONG", Cells: []Cell{{Column: 0, Var: 1}, {Column: 1, Value: task.Integer(q)},
+				{Column: 3, Value: task.Real(q)}}},
 			{Table: "singer", Cells: []Cell{{Column: 0, Var: 1}, {Column: 3, Value: code}, {Column: 2, Null: true}}},
-			{Table: "country", Cells: []Cell{{Column: 0, Value: code}, {Column: 2, Value: fmt.Sprintf("19%02d-01-01", q/2)}}},
+			{Table: "country", Cells: []Cell{{Column: 0, Value: code},
+				{Column: 2, Value: task.Text(fmt.Sprintf("19%02d-01-01", q/2))}}},
 		}})
 	}
 	worlds, err := Grow(context.Background(), r, 9, 24)
@@ -257,7 +260,7 @@ func TestWitnessesArePlanted(t *testing.T) {
 			found := query(t, n, `SELECT 1 FROM song JOIN singer ON singer.id = song.singer
 				JOIN country ON country.code = singer.country
 				WHERE song.n = ?1 AND song.sales = ?1 AND singer.age IS NULL AND country.code = ?2 AND country.founded = ?3`,
-				int64(q), fmt.Sprintf("c%d", q/2), fmt.Sprintf("19%02d-01-01", q/2))
+				task.Integer(q), task.Text(fmt.Sprintf("c%d", q/2)), task.Text(fmt.Sprintf("19%02d-01-01", q/2)))
 			if len(found.Rows) > 0 {
 				stands[q]++
 			}
@@ -304,7 +307,7 @@ func TestNeighboursOfRealDatabases(t *testing.T) {
 					r := query(t, n, fmt.Sprintf("SELECT %s, count(*) FROM %s GROUP BY 1", name, quote(l.table.Name)))
 					for _, row := range r.Rows {
 						hasNull = hasNull || row[0] == nil
-						hasTie = hasTie || row[0] != nil && row[1].(int64) > 1
+						hasTie = hasTie || row[0] != nil && int64(row[1].(task.Integer)) > 1
 						hasReal = hasReal || slices.ContainsFunc(values, func(v task.Value) bool {
 							return same(v, row[0], c.Collation)
 						})
@@ -334,10 +337,13 @@ func TestNeighboursOfRealDatabases(t *testing.T) {
 // TestStored asks SQLite what it stores.
 func TestStored(t *testing.T) {
 	values := []task.Value{
-		nil, int64(5), int64(-1 << 62), 2.5, 3.0, math.Copysign(0, -1), 1e300, -2.5e-9, 12345678.5, 123456789012345678.0,
-		"", "5", " 5 ", "5.0", "5.5", ".5", "5.", "1e2", "1e", "+7", "-",
-		"0x10", "1_0", "inf", "NaN", "abc", "5x", "007", "9223372036854775807", task.Blob("5"),
-		task.Blob(nil), "\xff",
+		nil, task.Integer(5), task.Integer(-1 << 62), task.Real(2.5), task.Real(3.0), task.Real(math.Copysign(0, -1)),
+		task.Real(1e300), task.Real(-2.5e-9), task.Real(12345678.5), task.Real(123456789012345678.0),
+		task.Text(""), task.Text("5"), task.Text(" 5 "), task.Text("5.0"), task.Text("5.5"), task.Text(".5"),
+		task.Text("5."), task.Text("1e2"), task.Text("1e"), task.Text("+7"), task.Text("-"),
+		task.Text("0x10"), task.Text("1_0"), task.Text("inf"), task.Text("NaN"), task.Text("abc"), task.Text("5x"),
+		task.Text("007"), task.Text("9223372036854775807"), task.Blob("5"),
+		task.Blob(nil), task.Text("\xff"),
 	}
 	for _, declared := range []string{"INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "", "DATE", "VARCHAR(3)"} {
 		table := schema.Table{Name: "t", Columns: []schema.Column{

@@ -42,12 +42,12 @@ func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 		return nil, err
 	}
 	for _, row := range list.Rows {
-		t := schema.Table{Name: row[0].(string), View: row[1] == "view"}
-		t.Definition, _ = row[2].(string)
+		t := schema.Table{Name: string(row[0].(task.Text)), View: row[1] == task.Text("view")}
+		t.Definition, _ = task.AsText(row[2])
 		switch {
-		case row[1] == "shadow": // what a module keeps its rows in
+		case row[1] == task.Text("shadow"): // what a module keeps its rows in
 			continue
-		case row[1] == "virtual", t.View && readsAny(t.Definition, d.Virtual):
+		case row[1] == task.Text("virtual"), t.View && readsAny(t.Definition, d.Virtual):
 			d.Virtual = append(d.Virtual, t.Name)
 			continue
 		case !t.View:
@@ -79,21 +79,22 @@ func readsAny(statement string, tables []string) bool {
 func readTable(ctx context.Context, c *connection, t *schema.Table) error {
 	info, err := c.query(ctx,
 		`SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid`,
-		[]task.Value{t.Name}, limits{})
+		[]task.Value{task.Text(t.Name)}, limits{})
 	if err != nil {
 		return err
 	}
 	key := map[int64]int{}
 	for i, row := range info.Rows {
-		declared, _ := row[1].(string)
+		declared, _ := task.AsText(row[1])
 		column := schema.Column{
-			Name: row[0].(string), Declared: declared, Affinity: schema.AffinityOf(declared), NotNull: row[2] == int64(1),
+			Name: string(row[0].(task.Text)), Declared: declared, Affinity: schema.AffinityOf(declared),
+			NotNull:   row[2] == task.Integer(1),
 			Collation: "BINARY",
 		}
 		if !t.View {
 			column.Collation = c.collation(t.Name, column.Name)
 		}
-		if pk := row[3].(int64); pk > 0 {
+		if pk := int64(row[3].(task.Integer)); pk > 0 {
 			key[pk] = i
 		}
 		t.Columns = append(t.Columns, column)
@@ -131,12 +132,12 @@ func (c *connection) collation(table, column string) string {
 
 func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
 	indexes, err := c.query(ctx, `SELECT name, partial, origin FROM pragma_index_list(?1) WHERE "unique" ORDER BY name`,
-		[]task.Value{t.Name}, limits{})
+		[]task.Value{task.Text(t.Name)}, limits{})
 	if err != nil {
 		return err
 	}
 	for _, row := range indexes.Rows {
-		if row[1] != int64(0) || row[2] == "pk" {
+		if row[1] != task.Integer(0) || row[2] == task.Text("pk") {
 			continue
 		}
 		columns, err := c.query(ctx, `SELECT cid FROM pragma_index_info(?1) ORDER BY seqno`,
@@ -146,7 +147,7 @@ func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
 		}
 		var unique []int
 		for _, column := range columns.Rows {
-			unique = append(unique, int(column[0].(int64)))
+			unique = append(unique, int(int64(column[0].(task.Integer))))
 		}
 		if len(unique) > 0 && slices.Min(unique) >= 0 && // below 0 are the rowid and expressions
 			!slices.Equal(unique, t.PrimaryKey) {
@@ -158,7 +159,7 @@ func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
 
 func readForeignKeys(ctx context.Context, c *connection, d *schema.Database, t *schema.Table) error {
 	list, err := c.query(ctx, `SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`,
-		[]task.Value{t.Name}, limits{})
+		[]task.Value{task.Text(t.Name)}, limits{})
 	if err != nil {
 		return err
 	}
@@ -175,16 +176,16 @@ func readForeignKeys(ctx context.Context, c *connection, d *schema.Database, t *
 // foreignKey reads one foreign key from the rows that describe it, a column each: id, table, from and to. It fails
 // if the target does not exist.
 func foreignKey(d *schema.Database, t *schema.Table, rows []task.Row) (schema.ForeignKey, bool) {
-	name, _ := rows[0][1].(string)
+	name, _ := task.AsText(rows[0][1])
 	target := d.Table(name)
 	if target == nil || target.View {
 		return schema.ForeignKey{}, false
 	}
 	k := schema.ForeignKey{Target: target.Name}
 	for n, row := range rows {
-		column, _ := row[2].(string)
+		column, _ := task.AsText(row[2])
 		to := -1
-		if name, ok := row[3].(string); ok {
+		if name, ok := task.AsText(row[3]); ok {
 			to = target.Column(name)
 		} else if len(target.PrimaryKey) == len(rows) {
 			to = target.PrimaryKey[n] // no column is named: the primary key is meant, all of it

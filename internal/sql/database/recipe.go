@@ -165,15 +165,15 @@ func kindOf(samples []task.Value, a schema.Affinity) (kind, layout string) {
 	counts := map[string]int{}
 	for _, v := range samples {
 		switch v := v.(type) {
-		case int64:
+		case task.Integer:
 			counts[kindInteger]++
-		case float64:
+		case task.Real:
 			counts[kindNumber]++
-		case string:
-			if _, l, ok := dateOf(v); ok {
+		case task.Text:
+			if _, l, ok := dateOf(string(v)); ok {
 				counts[kindDate]++
 				layout = l
-			} else if _, err := strconv.ParseInt(v, 10, 64); err == nil {
+			} else if _, err := strconv.ParseInt(string(v), 10, 64); err == nil {
 				counts[kindDigits]++
 			} else {
 				counts[kindText]++
@@ -201,15 +201,15 @@ func kindOf(samples []task.Value, a schema.Affinity) (kind, layout string) {
 func (p *pool) small(n int64) task.Value {
 	switch p.kind {
 	case kindInteger:
-		return n
+		return task.Integer(n)
 	case kindDigits:
-		return strconv.FormatInt(n, 10)
+		return task.Text(strconv.FormatInt(n, 10))
 	case kindNumber:
-		return float64(n) + 0.5
+		return task.Real(float64(n) + 0.5)
 	case kindDate:
-		return time.Date(2000+int(n), time.Month(n+1), 10+int(n), 0, 0, 0, 0, time.UTC).Format(p.layout)
+		return task.Text(time.Date(2000+int(n), time.Month(n+1), 10+int(n), 0, 0, 0, 0, time.UTC).Format(p.layout))
 	default:
-		return []string{"alpha", "Beta", "gamma", "Delta", "épée", "alpha "}[n]
+		return task.Text([]string{"alpha", "Beta", "gamma", "Delta", "épée", "alpha "}[n])
 	}
 }
 
@@ -217,15 +217,15 @@ func (p *pool) small(n int64) task.Value {
 func (p *pool) fresh(n int64) task.Value {
 	switch p.kind {
 	case kindInteger:
-		return n
+		return task.Integer(n)
 	case kindDigits:
-		return strconv.FormatInt(n, 10)
+		return task.Text(strconv.FormatInt(n, 10))
 	case kindNumber:
-		return float64(n)
+		return task.Real(n)
 	case kindDate:
-		return time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(n)).Format(p.layout)
+		return task.Text(time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(n)).Format(p.layout))
 	default:
-		return "v" + strconv.FormatInt(n, 10)
+		return task.Text("v" + strconv.FormatInt(n, 10))
 	}
 }
 
@@ -249,27 +249,29 @@ func dateOf(s string) (time.Time, string, bool) {
 // nearMisses returns values that a sloppy comparison takes for v.
 func nearMisses(v task.Value) []task.Value {
 	switch v := v.(type) {
-	case int64:
-		if v == math.MaxInt64 || v == math.MinInt64 {
+	case task.Integer:
+		if int64(v) == math.MaxInt64 || int64(v) == math.MinInt64 {
 			return nil
 		}
-		return []task.Value{v - 1, v + 1}
-	case float64:
-		return []task.Value{v - 1, v + 1, v - 0.01, v + 0.01}
-	case string:
-		if t, layout, ok := dateOf(v); ok {
+		return []task.Value{task.Integer(int64(v) - 1), task.Integer(int64(v) + 1)}
+	case task.Real:
+		return []task.Value{task.Real(float64(v) - 1), task.Real(float64(v) + 1), task.Real(float64(v) - 0.01),
+			task.Real(float64(v) + 0.01)}
+	case task.Text:
+		if t, layout, ok := dateOf(string(v)); ok {
 			return []task.Value{
-				t.AddDate(0, 0, -1).Format(layout), t.AddDate(0, 0, 1).Format(layout), t.AddDate(1, 0, 0).Format(layout),
+				task.Text(t.AddDate(0, 0, -1).Format(layout)), task.Text(t.AddDate(0, 0, 1).Format(layout)),
+				task.Text(t.AddDate(1, 0, 0).Format(layout)),
 			}
 		}
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil && len(v) < 10 {
-			return []task.Value{strconv.FormatInt(n-1, 10), strconv.FormatInt(n+1, 10)}
+		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil && len(v) < 10 {
+			return []task.Value{task.Text(strconv.FormatInt(n-1, 10)), task.Text(strconv.FormatInt(n+1, 10))}
 		}
-		near := []task.Value{v + "x", "x" + v}
-		if u := strings.ToUpper(v); u != v {
-			near = append(near, u)
-		} else if l := strings.ToLower(v); l != v {
-			near = append(near, l)
+		near := []task.Value{task.Text(string(v) + "x"), task.Text("x" + string(v))}
+		if u := strings.ToUpper(string(v)); u != string(v) {
+			near = append(near, task.Text(u))
+		} else if l := strings.ToLower(string(v)); l != string(v) {
+			near = append(near, task.Text(l))
 		}
 		return near
 	default:

@@ -111,7 +111,10 @@ func (s *Sketch) Place(table int, rowid int64) int {
 		}
 		return int(rowid - 1)
 	}
-	return slices.IndexFunc(s.g.rows[table], func(r task.Row) bool { return r != nil && r[t.PrimaryKey[0]] == rowid })
+	return slices.IndexFunc(s.g.rows[table], func(r task.Row) bool {
+		return r != nil &&
+			r[t.PrimaryKey[0]] == task.Integer(rowid)
+	})
 }
 
 // Begin begins a step that [Sketch.Keep] keeps or [Sketch.Undo] takes back.
@@ -311,7 +314,7 @@ func (s *Sketch) rowid(table, at int, row task.Row) task.Value {
 	if t := &s.sch.Tables[table]; isRowid(t) {
 		return row[t.PrimaryKey[0]]
 	}
-	return int64(at + 1)
+	return task.Integer(at + 1)
 }
 
 func (s *Sketch) insert(table, at int, row task.Row) {
@@ -322,7 +325,7 @@ func (s *Sketch) insert(table, at int, row task.Row) {
 	}
 	values := row
 	if !isRowid(t) {
-		names, values = append(names, rowidName(t)), append(slices.Clone(row), int64(at+1))
+		names, values = append(names, rowidName(t)), append(slices.Clone(row), task.Integer(at+1))
 	}
 	holes := strings.TrimSuffix(strings.Repeat("?,", len(names)), ",")
 	s.run("INSERT INTO "+quote(t.Name)+" ("+strings.Join(names, ", ")+") VALUES ("+holes+")", values...)

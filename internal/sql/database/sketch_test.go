@@ -47,10 +47,10 @@ func (f *fewValues) Draw(_, _ int, null bool) task.Value {
 	if null && f.n%5 == 0 {
 		return nil
 	}
-	return f.n * 7919 % 13
+	return task.Integer(f.n * 7919 % 13)
 }
 
-func (f *fewValues) Fresh(_, _ int, n int64) task.Value { return n }
+func (f *fewValues) Fresh(_, _ int, n int64) task.Value { return task.Integer(n) }
 
 // state writes down what a sketch holds, as it says and as SQLite says.
 func state(t *testing.T, s *Sketch) string {
@@ -67,11 +67,11 @@ func state(t *testing.T, s *Sketch) string {
 			if row == nil {
 				continue
 			}
-			id, isInt := s.rowid(i, at, row).(int64)
+			id, isInt := task.AsInteger(s.rowid(i, at, row))
 			if !isInt || s.Place(i, id) != at {
 				t.Errorf("the row at %d of %s is found at %d", at, table.Name, s.Place(i, id))
 			}
-			have = append(have, fmt.Sprint(append(task.Row{id}, row...)))
+			have = append(have, fmt.Sprint(append(task.Row{task.Integer(id)}, row...)))
 		}
 		slices.Sort(have)
 		var stored []string
@@ -108,7 +108,7 @@ func TestSketchKeepsKeysAndTakesBack(t *testing.T) {
 			s.Begin()
 			for range 1 + draw.IntN(3) {
 				i := draw.IntN(3)
-				j, v := draw.IntN(3), task.Value(draw.Int64N(15))
+				j, v := draw.IntN(3), task.Value(task.Integer(draw.Int64N(15)))
 				places := len(s.Rows(i))
 				name, ok := "add", false
 				switch kind := draw.IntN(5); {
@@ -121,8 +121,8 @@ func TestSketchKeepsKeysAndTakesBack(t *testing.T) {
 				default:
 					name, ok = "plant", true
 					s.Plant(&Witness{Rows: []WitnessRow{
-						{Table: "ship", Cells: []Cell{{Column: 0, Var: 1}, {Column: 1, Value: fmt.Sprint(v)}}},
-						{Table: "berth", Cells: []Cell{{Column: 2, Var: 1}, {Column: 1, Value: v}, {Column: 0, Value: "1"}}},
+						{Table: "ship", Cells: []Cell{{Column: 0, Var: 1}, {Column: 1, Value: task.Text(fmt.Sprint(v))}}},
+						{Table: "berth", Cells: []Cell{{Column: 2, Var: 1}, {Column: 1, Value: v}, {Column: 0, Value: task.Text("1")}}},
 					}})
 				}
 				if ok {
@@ -189,8 +189,9 @@ func TestSketchReadsOnly(t *testing.T) {
 func TestWrite(t *testing.T) {
 	sch := sketchSchema()
 	rows := [][]task.Row{
-		{{int64(1), "Anne", nil}, {int64(2), "Berta", int64(1)}}, {{"Kiel", int64(1), int64(2)}},
-		{{"Kiel", int64(1), "2020-01-01"}},
+		{{task.Integer(1), task.Text("Anne"), nil}, {task.Integer(2), task.Text("Berta"), task.Integer(1)}},
+		{{task.Text("Kiel"), task.Integer(1), task.Integer(2)}},
+		{{task.Text("Kiel"), task.Integer(1), task.Text("2020-01-01")}},
 	}
 	dir := t.TempDir()
 	var files [][]byte
@@ -234,7 +235,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	// Rows that break a key leave nothing behind, and what was there.
-	rows[0] = append(rows[0], task.Row{int64(2), "Carl", nil})
+	rows[0] = append(rows[0], task.Row{task.Integer(2), task.Text("Carl"), nil})
 	var refused *QueryError
 	if err := Write(t.Context(), filepath.Join(dir, "a.sqlite"), sch, rows); !errors.As(err, &refused) {
 		t.Errorf("a key given twice: %v", err)

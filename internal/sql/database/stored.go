@@ -14,22 +14,22 @@ import (
 // Values that are compared for a key are brought into this form first.
 func stored(t *schema.Table, j int, v task.Value) (_ task.Value, ok bool) {
 	if isRowid(t) && t.PrimaryKey[0] == j {
-		i, isInteger := withNumericAffinity(v).(int64)
-		return i, isInteger
+		i, isInteger := task.AsInteger(withNumericAffinity(v))
+		return task.Integer(i), isInteger
 	}
 	switch affinity := t.Columns[j].Affinity; {
 	case affinity == schema.Text:
 		return withTextAffinity(v), true
 	case affinity == schema.Real:
 		v = withNumericAffinity(v)
-		if i, isInteger := v.(int64); isInteger {
-			return float64(i), true
+		if i, isInteger := task.AsInteger(v); isInteger {
+			return task.Real(i), true
 		}
 		return v, true
 	case affinity.IsNumeric():
 		return withNumericAffinity(v), true
 	}
-	if f, isReal := v.(float64); isReal && math.IsNaN(f) {
+	if f, isReal := task.AsReal(v); isReal && math.IsNaN(f) {
 		return nil, true
 	}
 	return v, true
@@ -38,13 +38,13 @@ func stored(t *schema.Table, j int, v task.Value) (_ task.Value, ok bool) {
 // withTextAffinity writes numbers as text.
 func withTextAffinity(v task.Value) task.Value {
 	switch v := v.(type) {
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case float64:
-		if math.IsNaN(v) {
+	case task.Integer:
+		return task.Text(strconv.FormatInt(int64(v), 10))
+	case task.Real:
+		if math.IsNaN(float64(v)) {
 			return nil
 		}
-		return realText(v)
+		return task.Text(realText(float64(v)))
 	default:
 		return v
 	}
@@ -65,10 +65,10 @@ func realText(f float64) string {
 
 // withNumericAffinity makes a number of text that is one, and an integer of a real that is whole.
 func withNumericAffinity(v task.Value) task.Value {
-	if text, isText := v.(string); isText {
+	if text, isText := task.AsText(v); isText {
 		number := strings.Trim(text, " \t\n\v\f\r")
 		if i, err := strconv.ParseInt(number, 10, 64); err == nil {
-			return i
+			return task.Integer(i)
 		}
 		if number == "" || strings.Trim(number, "0123456789.eE+-") != "" {
 			return v // ParseFloat would read more than SQLite does
@@ -77,36 +77,36 @@ func withNumericAffinity(v task.Value) task.Value {
 		if err != nil {
 			return v
 		}
-		v = f
+		v = task.Real(f)
 	}
-	f, isReal := v.(float64)
+	f, isReal := task.AsReal(v)
 	switch {
 	case !isReal:
 		return v
 	case math.IsNaN(f):
 		return nil
 	case f == math.Trunc(f) && f > math.MinInt64 && f < math.MaxInt64:
-		return int64(f)
+		return task.Integer(f)
 	}
-	return f
+	return task.Real(f)
 }
 
 // appendKey appends the form in which a stored value is compared under a collation: equal values have equal forms.
 func appendKey(dst []byte, v task.Value, collation string) []byte {
 	switch typed := v.(type) {
-	case string:
+	case task.Text:
 		switch collation {
 		case "NOCASE":
-			typed = lower(typed)
+			typed = task.Text(lower(string(typed)))
 		case "RTRIM":
-			typed = strings.TrimRight(typed, " ")
+			typed = task.Text(strings.TrimRight(string(typed), " "))
 		}
 		// Not as JSON, in which different texts that are no valid UTF-8 are equal.
 		dst = strconv.AppendInt(append(dst, 't'), int64(len(typed)), 10)
 		return append(append(dst, ':'), typed...)
-	case float64:
-		if typed == math.Trunc(typed) && typed > math.MinInt64 && typed < math.MaxInt64 {
-			v = int64(typed)
+	case task.Real:
+		if float64(typed) == math.Trunc(float64(typed)) && float64(typed) > math.MinInt64 && float64(typed) < math.MaxInt64 {
+			v = task.Integer(typed)
 		}
 	}
 	return append(task.AppendValue(dst, v), ',')

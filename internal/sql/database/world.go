@@ -252,7 +252,7 @@ func (w *World) TextValues(ctx context.Context, table, column string) ([]string,
 	if err == nil {
 		list = make([]string, len(r.Rows))
 		for i, row := range r.Rows {
-			list[i], _ = row[0].(string) // all are texts
+			list[i], _ = task.AsText(row[0]) // all are texts
 		}
 	}
 	slices.Sort(list) // a database in UTF-16 sorts otherwise
@@ -299,7 +299,7 @@ func (w *World) TableCount(ctx context.Context, table string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count the rows of %s: %w", table, err)
 	}
-	n, _ := r.Rows[0][0].(int64) // the result of count
+	n, _ := task.AsInteger(r.Rows[0][0]) // the result of count
 	return int(n), nil
 }
 

@@ -48,8 +48,8 @@ func TestFunctionsAreAllowedByName(t *testing.T) {
 	}
 	refused, allowed := 0, 0
 	for _, row := range all.Rows {
-		name := row[0].(string)
-		arguments := strings.TrimSuffix(strings.Repeat("1,", int(max(row[1].(int64), 0))), ",")
+		name := string(row[0].(task.Text))
+		arguments := strings.TrimSuffix(strings.Repeat("1,", int(max(int64(row[1].(task.Integer)), 0))), ",")
 		_, err := w.Query(context.Background(), fmt.Sprintf("SELECT %s(%s)", quote(name), arguments), nil)
 		denied := err != nil && strings.HasPrefix(err.Error(), "not authorized to use function")
 		if denied == allowedFunctions[strings.ToLower(name)] {
@@ -87,7 +87,7 @@ func TestTableFunctionsAreAllowedByName(t *testing.T) {
 	}
 	open := map[string]bool{"json_each": true, "json_tree": true, "jsonb_each": true, "jsonb_tree": true}
 	for _, row := range all.Rows {
-		name := row[0].(string)
+		name := string(row[0].(task.Text))
 		for _, statement := range []string{
 			"SELECT * FROM " + name, "SELECT count(*) FROM " + name, "SELECT 1 FROM " + name + "('x')",
 		} {
@@ -117,7 +117,7 @@ func TestViewsAreUnderTheAllowList(t *testing.T) {
 			t.Errorf("%s gave %v", view, r.Rows)
 		}
 	}
-	if r := query(t, w, "SELECT count(*) FROM adult"); r.Rows[0][0] != int64(1) {
+	if r := query(t, w, "SELECT count(*) FROM adult"); r.Rows[0][0] != task.Integer(1) {
 		t.Errorf("an ordinary view gave %v", r.Rows)
 	}
 }
@@ -144,31 +144,31 @@ func TestStatementsAreOne(t *testing.T) {
 func TestArguments(t *testing.T) {
 	w := openWorld(t, makeFile(t, music), Options{})
 	ctx := context.Background()
-	r := query(t, w, "SELECT ?2, ?2 || ?1", "a\x00b", "\xff")
-	if !reflect.DeepEqual(r.Rows[0], task.Row{"\xff", "\xffa\x00b"}) {
+	r := query(t, w, "SELECT ?2, ?2 || ?1", task.Text("a\x00b"), task.Text("\xff"))
+	if !reflect.DeepEqual(r.Rows[0], task.Row{task.Text("\xff"), task.Text("\xffa\x00b")}) {
 		t.Errorf("texts that are not plain: %#v", r.Rows)
 	}
 	// More values than parameters are harmless; fewer are not.
-	if r := query(t, w, "SELECT 1", int64(1)); len(r.Rows) != 1 {
+	if r := query(t, w, "SELECT 1", task.Integer(1)); len(r.Rows) != 1 {
 		t.Error("a value too many")
 	}
 	var refused *QueryError
-	if _, err := w.Query(ctx, "SELECT ?2", []task.Value{int64(1)}); !errors.As(err, &refused) {
+	if _, err := w.Query(ctx, "SELECT ?2", []task.Value{task.Integer(1)}); !errors.As(err, &refused) {
 		t.Errorf("a value too few: %v", err)
 	}
-	if _, err := w.Query(ctx, "SELECT ?1", []task.Value{true}); err == nil || errors.As(err, &refused) {
+	if _, err := w.Query(ctx, "SELECT ?1", []task.Value{struct{ task.Value }{}}); err == nil || errors.As(err, &refused) {
 		t.Errorf("a value that SQLite does not have is the caller's mistake, not the statement's: %v", err)
 	}
 	long := strings.Repeat("x", keptBuffer+1)
-	r = query(t, w, "SELECT length(?1), ?2", long, "y")
-	if !reflect.DeepEqual(r.Rows[0], task.Row{int64(len(long)), "y"}) {
+	r = query(t, w, "SELECT length(?1), ?2", task.Text(long), task.Text("y"))
+	if !reflect.DeepEqual(r.Rows[0], task.Row{task.Integer(len(long)), task.Text("y")}) {
 		t.Errorf("a long text: %v", r.Rows)
 	}
 	// A text of one call is nothing to the next.
 	for i := range 5 {
 		text := strings.Repeat(fmt.Sprint(i), 300*i)
-		r := query(t, w, "SELECT ?1, ?2", text, task.Blob(text))
-		if r.Rows[0][0] != text || string(r.Rows[0][1].(task.Blob)) != text {
+		r := query(t, w, "SELECT ?1, ?2", task.Text(text), task.Blob(text))
+		if r.Rows[0][0] != task.Text(text) || string(r.Rows[0][1].(task.Blob)) != text {
 			t.Errorf("%d: %v", i, r.Rows)
 		}
 	}
@@ -197,7 +197,7 @@ func TestSizesAreBounded(t *testing.T) {
 	if _, err := w.Query(ctx, many, nil); !errors.As(err, &limit) || limit.Kind != LimitRows {
 		t.Errorf("320 MB of blobs: %v", err)
 	}
-	if _, err := w.Query(ctx, "SELECT ?1", []task.Value{strings.Repeat("x", maxValueBytes+1)}); err == nil {
+	if _, err := w.Query(ctx, "SELECT ?1", []task.Value{task.Text(strings.Repeat("x", maxValueBytes+1))}); err == nil {
 		t.Error("an argument that is too long was bound")
 	}
 }
@@ -236,7 +236,7 @@ func TestStatementCacheIsBounded(t *testing.T) {
 	for _, i := range []int{1, 2, 3, 1, 4, 1, 5, 2, 2} {
 		sql := fmt.Sprintf("SELECT %d", i)
 		r, err := c.query(context.Background(), sql, nil, limits{})
-		if err != nil || r.Rows[0][0] != int64(i) {
+		if err != nil || r.Rows[0][0] != task.Integer(i) {
 			t.Fatalf("%s: %v %v", sql, r, err)
 		}
 	}
@@ -282,7 +282,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("texts: %q %v", texts, err)
 	}
 	values, err := w.Values(ctx, "t", "a b", 3)
-	if err != nil || !reflect.DeepEqual(values, []task.Value{1.5, int64(2), "B"}) {
+	if err != nil || !reflect.DeepEqual(values, []task.Value{task.Real(1.5), task.Integer(2), task.Text("B")}) {
 		t.Errorf("values: %v %v", values, err)
 	}
 	for _, missing := range [][2]string{{"t", "no"}, {"no", "a"}} {
@@ -401,7 +401,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	w := openWorld(f, path, Options{Timeout: 100 * time.Millisecond, Rows: 1000})
 	f.Fuzz(func(t *testing.T, statement, argument string) {
-		r, err := w.Query(context.Background(), statement, []task.Value{argument})
+		r, err := w.Query(context.Background(), statement, []task.Value{task.Text(argument)})
 		var refused *QueryError
 		var limit *LimitError
 		if err != nil && !errors.As(err, &refused) && !errors.As(err, &limit) {
@@ -415,7 +415,7 @@ func FuzzQuery(f *testing.F) {
 			}
 		}
 		// Whatever it was, the connection works and the file is as it was.
-		if r := query(t, w, "SELECT count(*) FROM singer"); r.Rows[0][0] != int64(3) {
+		if r := query(t, w, "SELECT count(*) FROM singer"); r.Rows[0][0] != task.Integer(3) {
 			t.Errorf("afterwards: %v", r.Rows)
 		}
 		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
@@ -472,7 +472,8 @@ func BenchmarkMemory(b *testing.B) {
 			},
 		})
 		for n := range 40 {
-			rows[i] = append(rows[i], task.Row{int64(n), fmt.Sprintf("some text %d", n), float64(n) / 3, "other text"})
+			rows[i] = append(rows[i], task.Row{task.Integer(n), task.Text(fmt.Sprintf("some text %d", n)),
+				task.Real(float64(n) / 3), task.Text("other text")})
 		}
 	}
 	var worlds []*World
@@ -589,7 +590,7 @@ func TestVirtualTablesAreSetApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if r, err := c.Query(t.Context(), "SELECT count(*) FROM bodies", nil); err != nil || r.Rows[0][0] != int64(2) {
+	if r, err := c.Query(t.Context(), "SELECT count(*) FROM bodies", nil); err != nil || r.Rows[0][0] != task.Integer(2) {
 		t.Errorf("the copy: %v, %v", r, err)
 	}
 }

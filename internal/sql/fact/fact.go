@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -464,7 +465,7 @@ func Unsettled(c sqlast.Column) bool { return c.Collation != "BINARY" || c.Type 
 // LiteralInt reads an integer that is written as a number.
 func LiteralInt(e ast.Expr) (int64, bool) {
 	v, ok := (*sqlast.Query)(nil).Literal(e)
-	n, isInt := v.(int64)
+	n, isInt := task.AsInteger(v)
 	return n, ok && isInt
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -565,7 +566,7 @@ func (m *mutator) between(n *ast.BetweenExpr) {
 
 func (m *mutator) pattern(n *ast.LikeExpr) {
 	v, ok := m.Q.Literal(n.Y)
-	pattern, isText := v.(string)
+	pattern, isText := task.AsText(v)
 	if !ok || !isText || n.Escape != nil {
 		return
 	}
@@ -631,13 +632,13 @@ func (m *mutator) literal(core *ast.SelectQuery, n ast.Expr, other, e ast.Expr) 
 	for _, by := range []int64{1, -1} {
 		why := m.alwaysOfGroups(core, n, func(op ast.Operator, v int64) (ast.Operator, int64) { return op, v + by })
 		switch v := v.(type) {
-		case int64:
-			m.replace(KindLiteral, e, fmt.Sprint(v+by), why)
-		case float64:
-			m.replace(KindLiteral, e, fmt.Sprintf("%g", v+float64(by)), why)
-		case string:
-			number, numeric := sqlast.ParseNumber(v)
-			if i, isInt := number.(int64); numeric && isInt && len(v) < 10 && fmt.Sprint(i) == v {
+		case task.Integer:
+			m.replace(KindLiteral, e, fmt.Sprint(int64(v)+by), why)
+		case task.Real:
+			m.replace(KindLiteral, e, fmt.Sprintf("%g", float64(v)+float64(by)), why)
+		case task.Text:
+			number, numeric := sqlast.ParseNumber(string(v))
+			if i, isInt := task.AsInteger(number); numeric && isInt && len(v) < 10 && fmt.Sprint(i) == string(v) {
 				m.replace(KindLiteral, e, sqlast.QuoteText(fmt.Sprint(i+by)), why)
 			}
 		}

@@ -2,7 +2,11 @@
 // a database is opened or what is asked of it.
 package schema
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
 
 // Affinity is SQLite's column affinity (https://sqlite.org/datatype3.html §3).
 type Affinity string
@@ -73,15 +77,14 @@ type Column struct {
 	Profile     *Profile // what else is known of its values; may be nil
 }
 
-// Profile is what is published about the values of a column whose rows are unknown. Values are int64, float64 or
-// string.
+// Profile is what is published about the values of a column whose rows are unknown.
 type Profile struct {
-	Examples []any   // some values that occur, the most frequent first
-	Least    any     // the smallest value, nil where it is not known
-	Most     any     // the largest
-	Nulls    float64 // share of NULL, from 0 to 1
-	Distinct int     // number of different values, 0 where it is not known
-	Rows     int     // of the table, 0 where it is not known
+	Examples []task.Value // some values that occur, the most frequent first
+	Least    task.Value   // the smallest value, nil where it is not known
+	Most     task.Value   // the largest
+	Nulls    float64      // share of NULL, from 0 to 1
+	Distinct int          // number of different values, 0 where it is not known
+	Rows     int          // of the table, 0 where it is not known
 }
 
 // ForeignKey says that Columns of a table refer to Target's TargetColumns (indices, of equal length).

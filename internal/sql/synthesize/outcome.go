@@ -144,7 +144,7 @@ func isTrivial(r *task.Result) bool {
 	for _, row := range r.Rows {
 		for _, v := range row {
 			switch v {
-			case nil, int64(0), 0.0:
+			case nil, task.Integer(0), task.Real(0.0):
 			default:
 				return false
 			}

@@ -75,7 +75,7 @@ func (m *maker) exchange(table, at int, v task.Value) (task.Value, bool) {
 		return v, false
 	}
 	x, isNumber := number(v)
-	s, isText := v.(string)
+	s, isText := task.AsText(v)
 	switch {
 	case isText && madeHigh.MatchString(s), isNumber && x >= madeNumber && c.most < madeNumber:
 		return m.values.Beyond(table, at, true), true
@@ -235,7 +235,7 @@ func (m *maker) steps(ctx context.Context, n int, it *item) ([]step, error) {
 func literalLimit(q *sqlast.Query) int {
 	if limit := sqlast.Last(q.Stmt).Limit; limit != nil {
 		if v, ok := q.Literal(limit.Count); ok {
-			if n, isInt := v.(int64); isInt && n > 0 && n < MaxRows {
+			if n, isInt := task.AsInteger(v); isInt && n > 0 && n < MaxRows {
 				return int(n)
 			}
 		}

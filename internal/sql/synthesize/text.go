@@ -24,19 +24,19 @@ func (v *values) variant(c *column) task.Value {
 	}
 	var texts []string
 	for _, k := range known {
-		if s, ok := k.(string); ok && s != "" {
+		if s, ok := task.AsText(k); ok && s != "" {
 			texts = append(texts, s)
 		}
 	}
 	if len(texts) == 0 {
-		return v.word(4+v.draw.IntN(5), true)
+		return task.Text(v.word(4+v.draw.IntN(5), true))
 	}
 	text := texts[v.draw.IntN(len(texts))]
 	switch {
 	case isCode(text):
-		return c.prefix + v.code(strings.TrimPrefix(text, c.prefix))
+		return task.Text(c.prefix + v.code(strings.TrimPrefix(text, c.prefix)))
 	case len(text) >= longText:
-		return v.prose(texts)
+		return task.Text(v.prose(texts))
 	}
 	words := strings.Split(text, " ")
 	for i, w := range words {
@@ -44,7 +44,7 @@ func (v *values) variant(c *column) task.Value {
 			words[i] = v.like(w)
 		}
 	}
-	return strings.Join(words, " ")
+	return task.Text(strings.Join(words, " "))
 }
 
 // isCode reports whether a text is a code, a number or a time rather than words: it has digits and no blank between

@@ -105,11 +105,11 @@ func newValues(sch *schema.Database, items []*item, seed uint64) *values {
 		for j, c := range v.columns[i] {
 			c.settle(&sch.Tables[i].Columns[j])
 			c.literals = slices.DeleteFunc(c.literals, func(l task.Value) bool {
-				text, isText := l.(string)
+				text, isText := task.AsText(l)
 				return isText && c.kind == kindText && !strings.Contains(spoken, strings.ReplaceAll(text, "'", "''"))
 			})
 			for n, l := range c.literals {
-				if text, isText := l.(string); isText && c.kind == kindDate {
+				if text, isText := task.AsText(l); isText && c.kind == kindDate {
 					c.literals[n] = v.whole(c, text, strings.Contains(spoken, text))
 				}
 			}
@@ -127,7 +127,7 @@ var (
 
 // dateOf reads the date that a text begins with, its layout, and what follows it.
 func dateOf(v task.Value) (day time.Time, layout, rest string, ok bool) {
-	s, isText := v.(string)
+	s, isText := task.AsText(v)
 	m := datePrefix.FindStringSubmatch(s)
 	if !isText || m == nil || m[1] != m[2] {
 		return time.Time{}, "", "", false
@@ -162,7 +162,7 @@ func (c *column) settle(declared *schema.Column) {
 		c.span(least, most, number)
 		c.coded = distinct > 0 && distinct <= codes && !c.key || distinct == 0 && isFlag(c.literals, declared) && !c.key
 		if c.coded && len(c.examples) == 0 {
-			c.examples = []task.Value{int64(0), int64(1)}
+			c.examples = []task.Value{task.Integer(0), task.Integer(1)}
 		}
 	case kindDate, kindMonth:
 		c.span(least, most, c.day)
@@ -180,14 +180,14 @@ func (c *column) settle(declared *schema.Column) {
 // brief leaves out texts that are longer than anybody wants to read, as long as others are left.
 func brief(examples []task.Value) []task.Value {
 	short := slices.DeleteFunc(slices.Clone(examples), func(v task.Value) bool {
-		s, isText := v.(string)
+		s, isText := task.AsText(v)
 		return isText && len(s) > briefText
 	})
 	if len(short) == 0 && len(examples) > 0 {
-		s, _ := examples[0].(string) // a long text, as all are
+		s, _ := task.AsText(examples[0]) // a long text, as all are
 		for end := range s {
 			if end > briefText {
-				return []task.Value{s[:end]}
+				return []task.Value{task.Text(s[:end])}
 			}
 		}
 	}
@@ -199,9 +199,9 @@ func sharedPrefix(examples []task.Value) string {
 	if len(examples) < 3 {
 		return ""
 	}
-	prefix, _ := examples[0].(string)
+	prefix, _ := task.AsText(examples[0])
 	for _, v := range examples {
-		s, _ := v.(string)
+		s, _ := task.AsText(v)
 		for !strings.HasPrefix(s, prefix) {
 			prefix = prefix[:len(prefix)-1]
 		}
@@ -210,7 +210,7 @@ func sharedPrefix(examples []task.Value) string {
 }
 
 func isDigits(v task.Value) bool {
-	s, isText := v.(string)
+	s, isText := task.AsText(v)
 	return isText && s != "" && strings.Trim(s, "0123456789") == ""
 }
 
@@ -220,7 +220,7 @@ func isFlag(literals []task.Value, declared *schema.Column) bool {
 		return true
 	}
 	for _, v := range literals {
-		if v != int64(0) && v != int64(1) {
+		if v != task.Integer(0) && v != task.Integer(1) {
 			return false
 		}
 	}
@@ -232,15 +232,15 @@ func kindOf(known []task.Value, declared *schema.Column) kind {
 	counts := map[kind]int{}
 	for _, v := range known {
 		switch v := v.(type) {
-		case int64:
+		case task.Integer:
 			counts[kindInteger]++
-		case float64:
+		case task.Real:
 			counts[kindReal] += 2 // a whole number may be among reals, not the other way round
-		case string:
+		case task.Text:
 			switch _, _, _, isDate := dateOf(v); {
 			case isDate:
 				counts[kindDate]++
-			case monthText.MatchString(v):
+			case monthText.MatchString(string(v)):
 				counts[kindMonth]++
 			default:
 				counts[kindText]++
@@ -274,17 +274,17 @@ func kindOf(known []task.Value, declared *schema.Column) kind {
 
 func number(v task.Value) (float64, bool) {
 	switch v := v.(type) {
-	case int64:
+	case task.Integer:
 		return float64(v), true
-	case float64:
-		return v, true
+	case task.Real:
+		return float64(v), true
 	}
 	return 0, false
 }
 
 // day returns the days since 1970 of a date, or of the first day of a month.
 func (c *column) day(v task.Value) (float64, bool) {
-	if s, ok := v.(string); ok && c.kind == kindMonth && monthText.MatchString(s) {
+	if s, ok := task.AsText(v); ok && c.kind == kindMonth && monthText.MatchString(s) {
 		t, err := time.Parse("200601", s)
 		return days(t), err == nil
 	}
@@ -402,8 +402,8 @@ func (v *values) any(c *column) task.Value {
 func (c *column) next() task.Value {
 	for {
 		c.serial++
-		if !c.seen[c.serial] && !slices.Contains(c.literals, task.Value(c.serial)) {
-			return c.serial
+		if !c.seen[task.Integer(c.serial)] && !slices.Contains(c.literals, task.Value(task.Integer(c.serial))) {
+			return task.Integer(c.serial)
 		}
 	}
 }
@@ -417,9 +417,9 @@ func (v *values) within(c *column, least, most float64) task.Value {
 		if most-least <= 2 {
 			digits = 10000
 		}
-		return math.Round(x*digits) / digits
+		return task.Real(math.Round(x*digits) / digits)
 	case kindInteger:
-		return int64(min(math.Floor(least+v.draw.Float64()*(most-least+1)), most))
+		return task.Integer(min(math.Floor(least+v.draw.Float64()*(most-least+1)), most))
 	default:
 		return v.date(c, x)
 	}
@@ -429,12 +429,12 @@ func (v *values) within(c *column, least, most float64) task.Value {
 func (v *values) date(c *column, day float64) task.Value {
 	t := time.Unix(int64(day)*86400, 0).UTC()
 	if c.kind == kindMonth {
-		return t.Format("200601")
+		return task.Text(t.Format("200601"))
 	}
 	if len(c.rests) == 0 {
-		return t.Format("2006-01-02")
+		return task.Text(t.Format("2006-01-02"))
 	}
-	return t.Format(c.layout) + v.timeOfDay(c.rests)
+	return task.Text(t.Format(c.layout) + v.timeOfDay(c.rests))
 }
 
 // timeOfDay returns what follows a date: one of those that are known or, where they differ, another one of their form.
@@ -469,13 +469,13 @@ func (v *values) Fresh(table, at int, n int64) task.Value {
 	}
 	switch c.kind { // the range is full: go beyond it
 	case kindText:
-		return c.note("v" + strconv.FormatInt(n, 10))
+		return c.note(task.Text("v" + strconv.FormatInt(n, 10)))
 	case kindDate, kindMonth:
 		return c.note(v.date(c, c.most+float64(n)))
 	case kindReal:
-		return c.note(math.Floor(c.most) + float64(n) + 0.5)
+		return c.note(task.Real(math.Floor(c.most) + float64(n) + 0.5))
 	default:
-		return c.note(int64(c.most) + n)
+		return c.note(task.Integer(int64(c.most) + n))
 	}
 }
 
@@ -523,7 +523,7 @@ func (v *values) beyondText(table, at int, high bool) task.Value {
 		if row == nil {
 			continue
 		}
-		if s, ok := row[at].(string); ok {
+		if s, ok := task.AsText(row[at]); ok {
 			if least == "" || s < least {
 				least = s
 			}
@@ -531,23 +531,23 @@ func (v *values) beyondText(table, at int, high bool) task.Value {
 		}
 	}
 	if high {
-		return most + string(rune('a'+v.draw.IntN(26)))
+		return task.Text(most + string(rune('a'+v.draw.IntN(26))))
 	}
 	if least == "" || least[0] <= ' ' || least[0] > '~' {
-		return "!"
+		return task.Text("!")
 	}
-	return string(rune(least[0]-1)) + strconv.Itoa(v.draw.IntN(1000))
+	return task.Text(string(rune(least[0]-1)) + strconv.Itoa(v.draw.IntN(1000)))
 }
 
 // whole makes a date of a text with which a query compares dates: one that is only begun gets an end, and what merely
 // has the year or the month that a query asks for, and was not written in one, gets another day.
 func (v *values) whole(c *column, text string, spoken bool) task.Value {
-	drawn, ok := v.within(c, c.least, c.most).(string)
+	drawn, ok := task.AsText(v.within(c, c.least, c.most))
 	if !ok || len(text) > len(drawn) {
-		return text
+		return task.Text(text)
 	}
 	candidates := []string{text + drawn[len(text):]}
-	if day, _, _, isDate := dateOf(text); isDate && !spoken && len(text) == len("2006-01-02") {
+	if day, _, _, isDate := dateOf(task.Text(text)); isDate && !spoken && len(text) == len("2006-01-02") {
 		switch mark := text[4:5]; {
 		case day.Month() == time.June && day.Day() == 15: // see package witness: the year alone counts
 			candidates = append([]string{text[:4] + drawn[4:], candidates[0]}, candidates...)
@@ -559,17 +559,17 @@ func (v *values) whole(c *column, text string, spoken bool) task.Value {
 		candidates = append(candidates, (text + "-06-15")[:10]+drawn[10:], (text + "6-15")[:min(10, len(text)+4)]+drawn[10:])
 	}
 	for _, full := range candidates {
-		if _, _, rest, isDate := dateOf(full); isDate && len(rest) == len(drawn)-len("2006-01-02") {
-			return full
+		if _, _, rest, isDate := dateOf(task.Text(full)); isDate && len(rest) == len(drawn)-len("2006-01-02") {
+			return task.Text(full)
 		}
 	}
-	return text
+	return task.Text(text)
 }
 
 // shaped returns a value that a witness asks for in the form in which the column's values are written.
 func (v *values) shaped(table, at int, value task.Value) task.Value {
 	c := v.columns[table][at]
-	s, ok := value.(string)
+	s, ok := task.AsText(value)
 	if !ok || c.kind != kindDate {
 		return value
 	}

@@ -22,7 +22,7 @@ note ship.tons tonnage`)
 
 // TestFind has requests with their queries and what each leaves open.
 func TestFind(t *testing.T) {
-	twice := []task.Row{{"a"}, {"a"}}
+	twice := []task.Row{{task.Text("a")}, {task.Text("a")}}
 	for _, c := range []struct {
 		request, sql string
 		rows         []task.Row

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -85,7 +86,7 @@ func (d *detector) behind(
 	var rows []Row
 	for _, row := range r.Rows {
 		for i, src := range sources {
-			id, isRow := row[i].(int64)
+			id, isRow := task.AsInteger(row[i])
 			key := fmt.Sprintf("%s\x00%d", src.Table.Name, id)
 			if isRow && !seen[key] {
 				seen[key] = true

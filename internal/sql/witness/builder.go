@@ -154,25 +154,27 @@ func (b *builder) clear(c int) {
 // stored returns a value as a column of that affinity stores it.
 func stored(v task.Value, a schema.Affinity) task.Value {
 	switch x := v.(type) {
-	case string:
+	case task.Text:
 		if a.IsNumeric() {
-			if n, ok := sqlast.ParseNumber(strings.TrimSpace(x)); ok && x != "" && !strings.ContainsAny(x, "xX_nN") {
+			if n, ok := sqlast.ParseNumber(strings.TrimSpace(string(x))); ok && x != "" &&
+				!strings.ContainsAny(string(x), "xX_nN") {
 				return stored(n, a)
 			}
 		}
-	case int64:
+	case task.Integer:
 		switch a {
 		case schema.Text:
-			return strconv.FormatInt(x, 10)
+			return task.Text(strconv.FormatInt(int64(x), 10))
 		case schema.Real:
-			return float64(x)
+			return task.Real(x)
 		}
-	case float64:
+	case task.Real:
 		if a == schema.Text {
-			return strconv.FormatFloat(x, 'g', -1, 64)
+			return task.Text(strconv.FormatFloat(float64(x), 'g', -1, 64))
 		}
-		if (a == schema.Integer || a == schema.Numeric) && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-			return int64(x)
+		if (a == schema.Integer || a == schema.Numeric) && float64(x) == math.Trunc(float64(x)) &&
+			math.Abs(float64(x)) < 1<<53 {
+			return task.Integer(x)
 		}
 	}
 	return v
@@ -220,7 +222,7 @@ func (b *builder) finish() []database.WitnessRow {
 			case cellFixed:
 				c := t.Columns[h.column]
 				cell.Value = stored(b.value[h.cell], c.Affinity)
-				if _, isInt := cell.Value.(int64); !isInt && b.RowID(t, h.column) {
+				if _, isInt := cell.Value.(task.Integer); !isInt && b.RowID(t, h.column) {
 					continue // which is always an integer
 				}
 			case cellNull:
@@ -474,11 +476,11 @@ func (b *builder) distinct(a schema.Affinity, number int) task.Value {
 	n := 5000 + b.serial*64 + number
 	switch {
 	case a == schema.Real:
-		return float64(n) + 0.5
+		return task.Real(float64(n) + 0.5)
 	case a.IsNumeric():
-		return int64(n)
+		return task.Integer(n)
 	default:
-		return "g" + strconv.Itoa(n)
+		return task.Text("g" + strconv.Itoa(n))
 	}
 }
 
@@ -628,7 +630,7 @@ func (b *builder) extremes(core *ast.SelectQuery, e *env) {
 			b.assign(c, b.extreme(ref.Col(), false, b.spread))
 		case "avg", "sum", "total":
 			if !b.same {
-				b.assign(c, int64(100+17*b.spread*b.spread))
+				b.assign(c, task.Integer(100+17*b.spread*b.spread))
 			}
 		}
 	})
@@ -650,13 +652,13 @@ func (b *builder) extreme(c sqlast.Column, high bool, spread int) task.Value {
 	n := int64(800000 + b.serial*7919%99991*100 + spread%100)
 	switch {
 	case c.Affinity.IsNumeric() && high:
-		return n
+		return task.Integer(n)
 	case c.Affinity.IsNumeric():
-		return -n
+		return task.Integer(-n)
 	case high:
-		return "zz" + strconv.FormatInt(20000000+n, 10)
+		return task.Text("zz" + strconv.FormatInt(20000000+n, 10))
 	default:
-		return "!" + strconv.FormatInt(90000000-n, 10)
+		return task.Text("!" + strconv.FormatInt(90000000-n, 10))
 	}
 }
 
@@ -754,8 +756,8 @@ func (b *builder) aim(n ast.Node, op ast.Operator, v task.Value, want bool) task
 			}
 			return step(v, 1)
 		case 2:
-			if s, ok := v.(string); ok && (op == ast.OpEq || op == ast.OpNe) {
-				return otherCase(s)
+			if s, ok := task.AsText(v); ok && (op == ast.OpEq || op == ast.OpNe) {
+				return task.Text(otherCase(s))
 			}
 			return v
 		default:
@@ -790,34 +792,34 @@ func otherCase(s string) string {
 // step returns a value some steps above or below: numbers by one, dates by a day, other text in its order.
 func step(v task.Value, by int) task.Value {
 	switch x := v.(type) {
-	case int64:
-		return x + int64(by)
-	case float64:
-		return x + float64(by)
-	case string:
+	case task.Integer:
+		return task.Integer(int64(x) + int64(by))
+	case task.Real:
+		return task.Real(float64(x) + float64(by))
+	case task.Text:
 		for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05", "2006/01/02"} {
-			if t, err := time.Parse(layout, x); err == nil {
-				return t.AddDate(0, 0, by).Format(layout)
+			if t, err := time.Parse(layout, string(x)); err == nil {
+				return task.Text(t.AddDate(0, 0, by).Format(layout))
 			}
 		}
-		if n, err := strconv.ParseInt(x, 10, 64); err == nil && len(x) < 10 {
+		if n, err := strconv.ParseInt(string(x), 10, 64); err == nil && len(x) < 10 {
 			text := strconv.FormatInt(n+int64(by), 10)
 			for len(text) < len(x) {
 				text = "0" + text
 			}
-			return text
+			return task.Text(text)
 		}
 		if by > 0 {
-			return x + strings.Repeat("a", by)
+			return task.Text(string(x) + strings.Repeat("a", by))
 		}
 		if x == "" {
-			return " "
+			return task.Text(" ")
 		}
 		last := x[len(x)-1]
 		if last <= ' ' || last >= 0x80 {
-			return "!" + x
+			return task.Text("!" + string(x))
 		}
-		return x[:len(x)-1] + string(rune(last-1))
+		return task.Text(string(x)[:len(x)-1] + string(rune(last-1)))
 	}
 	return v
 }
@@ -869,9 +871,9 @@ func (b *builder) compare(e *env, n *ast.BinaryExpr, want bool) {
 		b.assign(cy, step(b.value[b.head(cx)], -by))
 	case op != ast.OpNe && b.referring(rx) && b.referring(ry):
 	default:
-		low, high := task.Value(int64(41)), task.Value(int64(42))
+		low, high := task.Value(task.Integer(41)), task.Value(task.Integer(42))
 		if !rx.Col().Affinity.IsNumeric() {
-			low, high = "left", "right"
+			low, high = task.Text("left"), task.Text("right")
 		}
 		if op == ast.OpLt {
 			low, high = high, low
@@ -904,7 +906,7 @@ func (b *builder) compareWith(e *env, n *ast.BinaryExpr, x ast.Expr, op ast.Oper
 		}
 		base := b.value[b.head(c)]
 		if b.state[b.head(c)] != cellFixed {
-			base = int64(50)
+			base = task.Integer(50)
 			b.assign(c, base)
 		}
 		b.assign(b.cell(e, ref), b.aim(n, op, base, want))
@@ -966,7 +968,7 @@ func (b *builder) unique(ref *sqlast.Ref) bool {
 
 func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
 	v, ok := b.Q.Literal(n.Y)
-	pattern, isText := v.(string)
+	pattern, isText := task.AsText(v)
 	if !ok || !isText {
 		return
 	}
@@ -981,7 +983,7 @@ func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
 	case !want:
 		text = "unlike"
 	}
-	b.set(e, n.X, text)
+	b.set(e, n.X, task.Text(text))
 }
 
 func (b *builder) between(e *env, n *ast.BetweenExpr, want bool) {
@@ -1057,7 +1059,7 @@ func (b *builder) in(e *env, n *ast.InExpr, want bool) {
 // set returns the column inside an expression the value for which the expression has the given one.
 func (b *builder) set(e *env, x ast.Expr, v task.Value) {
 	if parts, ok := b.concatenation(x); ok {
-		text, isText := v.(string)
+		text, isText := task.AsText(v)
 		if !isText {
 			return
 		}
@@ -1071,7 +1073,7 @@ func (b *builder) set(e *env, x ast.Expr, v task.Value) {
 					value, text = value+text, ""
 				}
 			}
-			b.assign(b.cell(e, p.ref), value)
+			b.assign(b.cell(e, p.ref), task.Text(value))
 		}
 		return
 	}
@@ -1102,7 +1104,7 @@ func (b *builder) concatenation(x ast.Expr) ([]part, bool) {
 			return
 		}
 		if v, ok := b.Q.Literal(e); ok {
-			if s, isText := v.(string); isText && len(parts) > 0 {
+			if s, isText := task.AsText(v); isText && len(parts) > 0 {
 				parts[len(parts)-1].separator += s
 				return
 			}
@@ -1134,7 +1136,7 @@ func (b *builder) invert(x ast.Expr, v task.Value) (*sqlast.Ref, task.Value, boo
 		return b.invert(x.X, v)
 	case *ast.UnaryExpr:
 		if x.Op == ast.OpMinus {
-			return b.invert(x.X, arithmetic(ast.OpMul, v, int64(-1)))
+			return b.invert(x.X, arithmetic(ast.OpMul, v, task.Integer(-1)))
 		}
 	case *ast.BinaryExpr:
 		if k, ok := b.Q.Literal(x.Y); ok {
@@ -1176,14 +1178,14 @@ func arithmetic(op ast.Operator, x, y task.Value) task.Value {
 		a /= c
 	}
 	if a == math.Trunc(a) && math.Abs(a) < 1<<53 {
-		return int64(a)
+		return task.Integer(a)
 	}
-	return a
+	return task.Real(a)
 }
 
 func (b *builder) invertCall(x *ast.FuncCall, v task.Value) (*sqlast.Ref, task.Value, bool) {
-	text, isText := v.(string)
-	if n, ok := v.(int64); ok {
+	text, isText := task.AsText(v)
+	if n, ok := task.AsInteger(v); ok {
 		text = strconv.FormatInt(n, 10)
 	}
 	switch name := strings.ToLower(x.Name.Name); name {
@@ -1197,12 +1199,13 @@ func (b *builder) invertCall(x *ast.FuncCall, v task.Value) (*sqlast.Ref, task.V
 		}
 		format, _ := b.Q.Literal(x.Args[0])
 		date := map[task.Value]string{
-			"%Y": text + "-06-15", "%m": "2010-" + text + "-15", "%d": "2010-06-" + text, "%Y-%m": text + "-15",
-			"%Y-%m-%d": text,
-			"%H":       "2010-06-15 " + text + ":00:00", "%m-%d": "2010-" + text,
+			task.Text("%Y"): text + "-06-15", task.Text("%m"): "2010-" + text + "-15", task.Text("%d"): "2010-06-" + text,
+			task.Text("%Y-%m"):    text + "-15",
+			task.Text("%Y-%m-%d"): text,
+			task.Text("%H"):       "2010-06-15 " + text + ":00:00", task.Text("%m-%d"): "2010-" + text,
 		}[format]
 		if date != "" {
-			return b.invert(x.Args[1], date)
+			return b.invert(x.Args[1], task.Text(date))
 		}
 	case "substr", "substring":
 		if len(x.Args) < 2 || text == "" {
@@ -1211,19 +1214,19 @@ func (b *builder) invertCall(x *ast.FuncCall, v task.Value) (*sqlast.Ref, task.V
 		start, ok := fact.LiteralInt(x.Args[1])
 		switch {
 		case ok && start == 6 && len(text) == 2:
-			return b.invert(x.Args[0], "2010-"+text+"-15")
+			return b.invert(x.Args[0], task.Text("2010-"+text+"-15"))
 		case ok && start >= 1 && start < 40:
 			text = strings.Repeat("2", int(start)-1) + text
 			if len(text) == 4 && start == 1 {
 				text += "-06-15" // a year
 			}
-			return b.invert(x.Args[0], text)
+			return b.invert(x.Args[0], task.Text(text))
 		case ok && start < 0:
-			return b.invert(x.Args[0], "x"+text)
+			return b.invert(x.Args[0], task.Text("x"+text))
 		}
 	case "length":
-		if n, ok := v.(int64); ok && n >= 0 && n < 200 && len(x.Args) == 1 && !isText {
-			return b.invert(x.Args[0], strings.Repeat("a", int(n)))
+		if n, ok := task.AsInteger(v); ok && n >= 0 && n < 200 && len(x.Args) == 1 && !isText {
+			return b.invert(x.Args[0], task.Text(strings.Repeat("a", int(n))))
 		}
 	}
 	return nil, nil, false

@@ -8,6 +8,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
 	"github.com/sqlc-dev/meyer/parser"
 )
@@ -91,7 +92,7 @@ func (c *check) holds(ctx context.Context, w Querier) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("asking about %s: %w", c.construct, err)
 	}
-	return len(r.Rows) == 1 && r.Rows[0][0] == int64(1), nil
+	return len(r.Rows) == 1 && r.Rows[0][0] == task.Integer(1), nil
 }
 
 func (c *check) finding(q *sqlast.Query) *Finding {
@@ -144,7 +145,7 @@ func (d *detector) clock() {
 			found = isDate && len(n.Args) < least
 			for _, e := range n.Args {
 				v, _ := d.Q.Literal(e)
-				text, _ := v.(string)
+				text, _ := task.AsText(v)
 				found = found || isDate && clockWords[strings.ToLower(strings.TrimSpace(text))]
 			}
 		}

@@ -172,10 +172,13 @@ func TestOtherMutantsAreDistinguished(t *testing.T) {
 func shopValues() []database.Planted {
 	var list []database.Planted
 	for column, values := range map[string][]task.Value{
-		"shop.name": {"A", "B"}, "shop.city": {"Oslo", "Bergen", "tea"}, "shop.area": {1.0, 2.5}, "item.code": {"x", "y"},
-		"item.label": {"tea", "rice"}, "item.maker": {"m1", "m2"}, "item.price": {int64(2), int64(3)},
-		"stock.note": {"low", "LOW"},
-		"sale.day":   {"2020-01-01", "2020-01-02"}, "sale.amount": {int64(1), int64(2)}, "shop.id": {int64(1), int64(2)},
+		"shop.name": {task.Text("A"), task.Text("B")}, "shop.city": {task.Text("Oslo"), task.Text("Bergen"),
+			task.Text("tea")}, "shop.area": {task.Real(1.0), task.Real(2.5)}, "item.code": {task.Text("x"), task.Text("y")},
+		"item.label": {task.Text("tea"), task.Text("rice")}, "item.maker": {task.Text("m1"), task.Text("m2")},
+		"item.price": {task.Integer(2), task.Integer(3)},
+		"stock.note": {task.Text("low"), task.Text("LOW")},
+		"sale.day":   {task.Text("2020-01-01"), task.Text("2020-01-02")}, "sale.amount": {task.Integer(1), task.Integer(2)},
+		"shop.id": {task.Integer(1), task.Integer(2)},
 	} {
 		table, name, _ := strings.Cut(column, ".")
 		for _, v := range values {

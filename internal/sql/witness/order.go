@@ -117,23 +117,29 @@ func (d *detector) withOf(s *ast.SelectStmt) string {
 // a computed real 12 digits count.
 func keyText(v task.Value, c sqlast.Column) string {
 	switch x := v.(type) {
-	case string:
+	case task.Text:
 		switch c.Collation {
 		case "NOCASE":
-			v = asciiLower(x)
+			v = task.Text(asciiLower(string(x)))
 		case "RTRIM":
-			v = strings.TrimRight(x, " ")
+			v = task.Text(strings.TrimRight(string(x), " "))
 		}
-	case float64:
+	case task.Real:
 		if c.Computed {
-			x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
+			x = task.Real(rounded(float64(x)))
 			v = x
 		}
-		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-			v = int64(x)
+		if float64(x) == math.Trunc(float64(x)) && math.Abs(float64(x)) < 1<<53 {
+			v = task.Integer(x)
 		}
 	}
 	return string(task.AppendValue(nil, v)) + "\x1f"
+}
+
+// rounded keeps 12 digits of a real.
+func rounded(f float64) float64 {
+	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 12, 64), 64)
+	return f
 }
 
 func asciiLower(s string) string {
@@ -163,8 +169,8 @@ func (d *detector) orderTail(s *ast.SelectStmt) string {
 func rowText(row task.Row, output []sqlast.Column) string {
 	var b []byte
 	for i, v := range row {
-		if x, ok := v.(float64); ok && i < len(output) && output[i].Computed {
-			v, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
+		if x, ok := task.AsReal(v); ok && i < len(output) && output[i].Computed {
+			v = task.Real(rounded(x))
 		}
 		b = append(task.AppendValue(b, v), 0x1f)
 	}

@@ -252,7 +252,7 @@ func (p *planter) planted() []database.Planted {
 			return
 		}
 		value = stored(value, c.Affinity)
-		if _, isInt := value.(int64); !isInt && ref.Source.Table != nil && p.RowID(ref.Source.Table, ref.Column) {
+		if _, isInt := value.(task.Integer); !isInt && ref.Source.Table != nil && p.RowID(ref.Source.Table, ref.Column) {
 			return
 		}
 		key := fmt.Sprintf("%s\x00%s\x00%T%v", c.Table, c.Column, value, value)
@@ -284,8 +284,8 @@ func (p *planter) planted() []database.Planted {
 			}
 		case *ast.LikeExpr:
 			if v, ok := p.Q.Literal(n.Y); ok {
-				if pattern, isText := v.(string); isText {
-					add(n.X, matching(pattern))
+				if pattern, isText := task.AsText(v); isText {
+					add(n.X, task.Text(matching(pattern)))
 				}
 			}
 		case *ast.CaseExpr:

@@ -19,9 +19,9 @@ func holding(t testing.TB, s *schema.Database, w database.Witness) *testDB {
 	fill := func(c schema.Column) task.Value {
 		fresh++
 		if c.Affinity.IsNumeric() {
-			return int64(50000 + fresh)
+			return task.Integer(50000 + fresh)
 		}
-		return fmt.Sprintf("free %d", fresh)
+		return task.Text(fmt.Sprintf("free %d", fresh))
 	}
 	variables := map[int]task.Value{}
 	for _, row := range w.Rows { // a number suits text columns too
@@ -33,7 +33,7 @@ func holding(t testing.TB, s *schema.Database, w database.Witness) *testDB {
 	}
 	for _, row := range w.Rows {
 		table := s.Table(row.Table)
-		values := make([]any, len(table.Columns))
+		values := make(task.Row, len(table.Columns))
 		for i, c := range table.Columns {
 			values[i] = fill(c)
 		}
@@ -51,7 +51,7 @@ func holding(t testing.TB, s *schema.Database, w database.Witness) *testDB {
 			}
 		}
 		db.exec(t, "INSERT OR IGNORE INTO "+quoted(table.Name)+" VALUES (?"+strings.Repeat(", ?", len(values)-1)+")",
-			values...)
+			bound(values)...)
 	}
 	return db
 }
@@ -87,7 +87,7 @@ func ddl(s *schema.Database) string {
 func speaks(r *task.Result) bool {
 	for _, row := range r.Rows {
 		for _, v := range row {
-			if v != nil && v != int64(0) {
+			if v != nil && v != task.Integer(0) {
 				return true
 			}
 		}

@@ -125,8 +125,8 @@ func valueText(v task.Value) string {
 	switch v := v.(type) {
 	case nil:
 		return "NULL"
-	case string:
-		return sqlast.QuoteText(v)
+	case task.Text:
+		return sqlast.QuoteText(string(v))
 	case task.Blob:
 		return fmt.Sprintf("x'%x'", []byte(v))
 	default:

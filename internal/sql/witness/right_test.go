@@ -206,7 +206,7 @@ func TestListAgainstPermutations(t *testing.T) {
 	for range 3000 {
 		rows := make([]keyedRow, 1+rng.IntN(6))
 		for i := range rows {
-			rows[i] = keyedRow{key: fmt.Sprint(rng.IntN(3)), row: task.Row{int64(rng.IntN(3)), nil}}
+			rows[i] = keyedRow{key: fmt.Sprint(rng.IntN(3)), row: task.Row{task.Integer(rng.IntN(3)), nil}}
 		}
 		slices.SortStableFunc(rows, func(a, b keyedRow) int { return strings.Compare(a.key, b.key) })
 		start, count := rng.IntN(3), rng.IntN(6)-1
@@ -278,7 +278,7 @@ func TestManyRightResultsAreRefusedAtOnce(t *testing.T) {
 	for _, different := range []int{most, most + 1, 5000} {
 		rows := make([]keyedRow, 2*different)
 		for i := range rows {
-			rows[i].row = task.Row{int64(i % different)}
+			rows[i].row = task.Row{task.Integer(i % different)}
 		}
 		for _, c := range []struct{ count, want int }{{1, different}, {different, 0}, {len(rows) - 1, different},
 			{len(rows), 1}} {
@@ -417,8 +417,8 @@ func sqlValue(v task.Value) []byte {
 	switch v := v.(type) {
 	case nil:
 		return []byte("NULL")
-	case string:
-		return []byte(sqlast.QuoteText(v))
+	case task.Text:
+		return []byte(sqlast.QuoteText(string(v)))
 	case task.Blob:
 		return fmt.Appendf(nil, "x'%x'", []byte(v))
 	default:

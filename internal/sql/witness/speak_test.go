@@ -42,7 +42,7 @@ func TestSpeak(t *testing.T) {
 		for _, w := range Speak(q, 3) {
 			r := holding(t, s, w).query(t, text)
 			v := r.Rows[0][0]
-			spoke = spoke || v != nil && v != int64(0) && v != 0.0
+			spoke = spoke || v != nil && v != task.Integer(0) && v != task.Real(0.0)
 		}
 		if !spoke {
 			t.Errorf("no witness makes it speak: %s", text)

@@ -46,8 +46,20 @@ func (d *testDB) exec(t testing.TB, script string, args ...any) {
 	}
 }
 
+// bound writes values as the driver takes them.
+func bound(values []task.Value) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = task.Plain(v)
+		if b, ok := v.(task.Blob); ok {
+			list[i] = []byte(b)
+		}
+	}
+	return list
+}
+
 func (d *testDB) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
-	rows, err := d.conn.QueryContext(ctx, statement, args...)
+	rows, err := d.conn.QueryContext(ctx, statement, bound(args)...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", statement, err)
 	}
@@ -60,24 +72,26 @@ func (d *testDB) Query(ctx context.Context, statement string, args []task.Value)
 	for rows.Next() {
 		row := make(task.Row, len(names))
 		into := make([]any, len(names))
-		for i := range row {
-			into[i] = &row[i]
+		cells := make([]any, len(names))
+		for i := range cells {
+			into[i] = &cells[i]
 		}
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
-		for i, v := range row {
+		for i, v := range cells {
 			switch v := v.(type) {
 			case []byte:
 				row[i] = task.Blob(v)
 			case bool:
-				row[i] = int64(0)
+				row[i] = task.Integer(0)
 				if v {
-					row[i] = int64(1)
+					row[i] = task.Integer(1)
 				}
 			case nil, int64, float64, string:
+				row[i] = task.MustScalar(v)
 			case time.Time: // the driver reads what a column declares as a date into a time
-				row[i] = v.Format(time.DateTime)
+				row[i] = task.Text(v.Format(time.DateTime))
 			default:
 				return nil, fmt.Errorf("%s: a value of the type %T", statement, v)
 			}
@@ -101,15 +115,15 @@ func (d *testDB) schema(t testing.TB, name string) *schema.Database {
 	t.Helper()
 	out := &schema.Database{Name: name}
 	for _, row := range d.query(t, "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'").Rows {
-		table := schema.Table{Name: row[0].(string), View: row[1] == "view"}
+		table := schema.Table{Name: string(row[0].(task.Text)), View: row[1] == task.Text("view")}
 		keys := map[int64]int{}
 		for i, c := range d.query(t, "PRAGMA table_info("+quoted(table.Name)+")").Rows {
-			declared := c[2].(string)
+			declared := string(c[2].(task.Text))
 			table.Columns = append(table.Columns, schema.Column{
-				Name: c[1].(string), Declared: declared, Affinity: schema.AffinityOf(declared), Collation: "BINARY",
-				NotNull: c[3] == int64(1),
+				Name: string(c[1].(task.Text)), Declared: declared, Affinity: schema.AffinityOf(declared), Collation: "BINARY",
+				NotNull: c[3] == task.Integer(1),
 			})
-			if n := c[5].(int64); n > 0 {
+			if n := int64(c[5].(task.Integer)); n > 0 {
 				keys[n] = i
 			}
 		}
@@ -117,12 +131,12 @@ func (d *testDB) schema(t testing.TB, name string) *schema.Database {
 			table.PrimaryKey = append(table.PrimaryKey, keys[n])
 		}
 		for _, x := range d.query(t, "PRAGMA index_list("+quoted(table.Name)+")").Rows {
-			if x[2] != int64(1) || x[3] != "u" {
+			if x[2] != task.Integer(1) || x[3] != task.Text("u") {
 				continue
 			}
 			var unique []int
-			for _, c := range d.query(t, "PRAGMA index_info("+quoted(x[1].(string))+")").Rows {
-				unique = append(unique, int(c[1].(int64)))
+			for _, c := range d.query(t, "PRAGMA index_info("+quoted(string(x[1].(task.Text)))+")").Rows {
+				unique = append(unique, int(int64(c[1].(task.Integer))))
 			}
 			table.Unique = append(table.Unique, unique)
 		}
@@ -133,18 +147,18 @@ func (d *testDB) schema(t testing.TB, name string) *schema.Database {
 		keys := map[int64]*schema.ForeignKey{}
 		var order []int64
 		for _, row := range d.query(t, "PRAGMA foreign_key_list("+quoted(table.Name)+")").Rows {
-			target := out.Table(row[2].(string))
+			target := out.Table(string(row[2].(task.Text)))
 			if target == nil {
 				continue
 			}
-			fk := keys[row[0].(int64)]
+			fk := keys[int64(row[0].(task.Integer))]
 			if fk == nil {
 				fk = &schema.ForeignKey{Target: target.Name}
-				keys[row[0].(int64)] = fk
-				order = append(order, row[0].(int64))
+				keys[int64(row[0].(task.Integer))] = fk
+				order = append(order, int64(row[0].(task.Integer)))
 			}
-			fk.Columns = append(fk.Columns, table.Column(row[3].(string)))
-			if to, ok := row[4].(string); ok {
+			fk.Columns = append(fk.Columns, table.Column(string(row[3].(task.Text))))
+			if to, ok := task.AsText(row[4]); ok {
 				fk.TargetColumns = append(fk.TargetColumns, target.Column(to))
 			} else if n := len(fk.Columns) - 1; n < len(target.PrimaryKey) {
 				fk.TargetColumns = append(fk.TargetColumns, target.PrimaryKey[n])
@@ -156,7 +170,7 @@ func (d *testDB) schema(t testing.TB, name string) *schema.Database {
 		// Collations are not in any pragma of a table.
 		for j, c := range table.Columns {
 			x := d.query(t, "SELECT sql FROM sqlite_master WHERE name = "+"'"+strings.ReplaceAll(table.Name, "'", "''")+"'").Rows
-			if text, ok := x[0][0].(string); ok {
+			if text, ok := task.AsText(x[0][0]); ok {
 				for _, line := range strings.Split(text, ",") {
 					if strings.Contains(strings.ToUpper(line), "COLLATE NOCASE") && strings.Contains(line, c.Name) {
 						table.Columns[j].Collation = "NOCASE"
@@ -179,7 +193,8 @@ func (d *testDB) shuffledCopy(t testing.TB, s *schema.Database, seed uint64) *te
 	out.exec(t, "BEGIN")
 	for _, table := range s.Tables {
 		if table.View {
-			out.exec(t, d.query(t, "SELECT sql FROM sqlite_master WHERE name = "+sqlast.QuoteText(table.Name)).Rows[0][0].(string))
+			r := d.query(t, "SELECT sql FROM sqlite_master WHERE name = "+sqlast.QuoteText(table.Name))
+			out.exec(t, string(r.Rows[0][0].(task.Text)))
 			continue
 		}
 		var definitions, columns []string
@@ -192,12 +207,7 @@ func (d *testDB) shuffledCopy(t testing.TB, s *schema.Database, seed uint64) *te
 		rng.Shuffle(len(r.Rows), func(i, j int) { r.Rows[i], r.Rows[j] = r.Rows[j], r.Rows[i] })
 		insert := "INSERT INTO " + quoted(table.Name) + " VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 		for _, values := range r.Rows {
-			for i, v := range values {
-				if b, ok := v.(task.Blob); ok {
-					values[i] = []byte(b)
-				}
-			}
-			out.exec(t, insert, values...)
+			out.exec(t, insert, bound(values)...)
 		}
 	}
 	out.exec(t, "COMMIT")

@@ -35,7 +35,7 @@ func sample() *Transcript {
 	t.Append(Event{Kind: EventAsk, Turn: 2, Text: "which?"})
 	t.Append(Event{
 		Kind: EventAnswer, Turn: 2, Answer: json.RawMessage(`"$call_1$"`), Lenient: true, Columns: []string{"a"},
-		Result: []task.Row{{int64(1), 1.0, nil, "é", task.Blob{0}, math.Inf(1)}},
+		Result: []task.Row{{task.Integer(1), task.Real(1.0), nil, task.Text("é"), task.Blob{0}, task.Real(math.Inf(1))}},
 	})
 	t.Append(Event{Kind: EventDecline, Turn: 2, Text: "no"})
 	t.Append(Event{

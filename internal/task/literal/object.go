@@ -13,7 +13,7 @@ import (
 
 // Quote writes text as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func Quote(text string) json.RawMessage {
-	return task.AppendValue(nil, text)
+	return task.AppendValue(nil, task.Text(text))
 }
 
 // Append appends the JSON of an argument of a plan. SQLite values are written as [task.AppendValue]
@@ -22,7 +22,7 @@ func Append(dst []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {
 	case nil, int64, float64, string, task.Blob:
-		return task.AppendValue(dst, v), nil
+		return task.AppendValue(dst, task.MustScalar(v)), nil
 	case bool:
 		return fmt.Appendf(dst, "%t", v), nil
 	case int:

@@ -100,8 +100,8 @@ func usable(v, old task.Value, question string) bool {
 	if v == old || !CanBeSaid(v) {
 		return false
 	}
-	text, isText := v.(string)
-	was, wasText := old.(string)
+	text, isText := task.AsText(v)
+	was, wasText := task.AsText(old)
 	if isText != wasText || isText && strings.EqualFold(text, was) {
 		return false
 	}
@@ -111,12 +111,16 @@ func usable(v, old task.Value, question string) bool {
 // CanBeSaid reports whether a sentence can name a value: a number, or a short text without marks of its own.
 func CanBeSaid(v task.Value) bool {
 	switch v := v.(type) {
-	case string:
-		if len(v) > maxVariantText || strings.TrimSpace(v) != v || v == "" || strings.ContainsAny(v, `"$`) {
+	case task.Text:
+		if len(v) > maxVariantText || strings.TrimSpace(string(v)) != string(v) || v == "" ||
+			strings.ContainsAny(string(v), `"$`) {
 			return false
 		}
-		return !strings.ContainsFunc(v, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
-	case int64, float64:
+		return !strings.ContainsFunc(string(v), func(r rune) bool {
+			return unicode.IsControl(r) ||
+				r == unicode.ReplacementChar
+		})
+	case task.Integer, task.Real:
 		return true
 	default:
 		return false
@@ -126,10 +130,10 @@ func CanBeSaid(v task.Value) bool {
 // Written writes a value as SQL does.
 func Written(v task.Value) string {
 	switch v := v.(type) {
-	case string:
-		return sqlast.QuoteText(v)
-	case int64:
-		return strconv.FormatInt(v, 10)
+	case task.Text:
+		return sqlast.QuoteText(string(v))
+	case task.Integer:
+		return strconv.FormatInt(int64(v), 10)
 	default:
 		return string(task.AppendValue(nil, v))
 	}

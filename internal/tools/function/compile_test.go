@@ -74,16 +74,16 @@ func TestMentions(t *testing.T) {
 		value task.Value
 		want  int
 	}{
-		{"Which singers come from France?", "France", 1},
-		{"Which singers come from Francesville?", "France", 0},
-		{"Older than 20 and younger than 20.5", int64(20), 1},
-		{"Older than 120", int64(20), 0},
-		{"Above 2.5 or 2.50", 2.5, 1},
-		{"A 4.20 and 20", int64(20), 1},
-		{"Zoë's and Zoë", "Zoë", 2},
-		{"10% of it", "10%", 1},
-		{"anything", "", 0},
-		{"anything", " ", 0},
+		{"Which singers come from France?", task.Text("France"), 1},
+		{"Which singers come from Francesville?", task.Text("France"), 0},
+		{"Older than 20 and younger than 20.5", task.Integer(20), 1},
+		{"Older than 120", task.Integer(20), 0},
+		{"Above 2.5 or 2.50", task.Real(2.5), 1},
+		{"A 4.20 and 20", task.Integer(20), 1},
+		{"Zoë's and Zoë", task.Text("Zoë"), 2},
+		{"10% of it", task.Text("10%"), 1},
+		{"anything", task.Text(""), 0},
+		{"anything", task.Text(" "), 0},
 	} {
 		if got := len(parameter.Mentions(c.text, c.value)); got != c.want {
 			t.Errorf("Mentions(%q, %v): %d, want %d", c.text, c.value, got, c.want)
@@ -202,7 +202,8 @@ func TestVariants(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := func(table, column string) []task.Value {
-		return []task.Value{"France", "Italy", "O'Land", " padded", nil, int64(3), "fr\nx"}
+		return []task.Value{task.Text("France"), task.Text("Italy"), task.Text("O'Land"), task.Text(" padded"), nil,
+			task.Integer(3), task.Text("fr\nx")}
 	}
 	got := Compile(q).Variants("Who is from France and older than average there?", values, 1, "x", 9)
 	if len(got) != 2*2 { // two literals with one mention, each of which changes both places

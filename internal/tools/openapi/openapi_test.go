@@ -72,7 +72,7 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 		library.Add(draft)
 		for _, l := range draft.Literals(e.Question) {
 			// What the schema's own notes say is no secret, and short texts are words of the language.
-			if text, ok := l.Value.(string); ok && len(text) > 8 && !strings.Contains(notes[e.Database], text) {
+			if text, ok := task.AsText(l.Value); ok && len(text) > 8 && !strings.Contains(notes[e.Database], text) {
 				literals[e.Database] = append(literals[e.Database], text)
 			}
 		}

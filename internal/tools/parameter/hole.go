@@ -27,10 +27,10 @@ func (a Argument) JSON() any {
 	if a.Source >= 0 {
 		return task.Reference{Label: CallLabel(a.Source)}.String()
 	}
-	if s, ok := a.Value.(string); ok {
+	if s, ok := task.AsText(a.Value); ok {
 		return task.EscapeText(s)
 	}
-	return a.Value
+	return task.Plain(a.Value)
 }
 
 // CallLabel names the i-th call of a plan, counted from 0.

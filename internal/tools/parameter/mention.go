@@ -10,7 +10,7 @@ import (
 
 // Spell writes a value as a question would.
 func Spell(v task.Value) string {
-	if s, ok := v.(string); ok {
+	if s, ok := task.AsText(v); ok {
 		return s
 	}
 	return strings.TrimSuffix(string(task.AppendValue(nil, v)), ".0")

@@ -112,24 +112,24 @@ func Typed(value task.Value, column sqlast.Column) (task.Value, string) {
 	switch {
 	case column.Affinity == schema.Text:
 		switch v := value.(type) {
-		case string:
+		case task.Text:
 			return v, task.TypeText
-		case int64:
-			return strconv.FormatInt(v, 10), task.TypeText
+		case task.Integer:
+			return task.Text(strconv.FormatInt(int64(v), 10)), task.TypeText
 		}
 	case column.Affinity.IsNumeric():
-		if s, ok := value.(string); ok {
+		if s, ok := task.AsText(value); ok {
 			n, numeric := numericText(s)
 			if !numeric {
-				return s, task.TypeText
+				return task.Text(s), task.TypeText
 			}
 			value = n
 		}
 	}
 	switch v := value.(type) {
-	case string:
+	case task.Text:
 		return v, task.TypeText
-	case int64:
+	case task.Integer:
 		if column.Type == sqlast.TypeNumber {
 			return v, task.TypeNumber
 		}
@@ -146,32 +146,32 @@ func numericText(s string) (task.Value, bool) {
 		return nil, false
 	}
 	if i, err := strconv.ParseInt(t, 10, 64); err == nil {
-		return i, true
+		return task.Integer(i), true
 	}
 	f, err := strconv.ParseFloat(t, 64)
 	if err != nil || math.IsInf(f, 0) {
 		return nil, false
 	}
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int64(f), true
+		return task.Integer(f), true
 	}
-	return f, true
+	return task.Real(f), true
 }
 
 func (f *parameterFinder) pattern(n *ast.LikeExpr) {
 	e := sqlast.Unparen(n.Y)
 	value, ok := f.q.Literal(e)
-	pattern, isText := value.(string)
+	pattern, isText := task.AsText(value)
 	if !ok || !isText {
 		return
 	}
 	column := f.q.Describe(n.X)
-	p := &Parameter{Node: e, Other: n.X, Value: pattern, Binding: task.Binding{
+	p := &Parameter{Node: e, Other: n.X, Value: task.Text(pattern), Binding: task.Binding{
 		Kind: task.BindValue, Type: task.TypeText, Role: task.RoleLike, Table: column.Table, Column: column.Column,
 	}}
 	core := strings.Trim(pattern, "%")
 	if strings.EqualFold(n.Op.Name, "LIKE") && n.Escape == nil && core != "" && !strings.ContainsAny(core, "%_") {
-		p.Value = core
+		p.Value = task.Text(core)
 		start := strings.Index(pattern, core)
 		if start > 0 {
 			p.Before = sqlast.QuoteText("%") + " || "
@@ -189,8 +189,8 @@ func (f *parameterFinder) limit(e ast.Expr, role string) {
 	}
 	e = sqlast.Unparen(e)
 	if value, ok := f.q.Literal(e); ok {
-		if n, isInt := value.(int64); isInt && n > 1 {
-			f.found[e] = &Parameter{Node: e, Value: n, Binding: task.Binding{
+		if n, isInt := task.AsInteger(value); isInt && n > 1 {
+			f.found[e] = &Parameter{Node: e, Value: task.Integer(n), Binding: task.Binding{
 				Kind: task.BindValue, Type: task.TypeInteger, Role: role,
 			}}
 		}
@@ -209,11 +209,11 @@ func (f *parameterFinder) dateArguments(n *ast.FuncCall) {
 	}
 	e := sqlast.Unparen(n.Args[at])
 	value, ok := f.q.Literal(e)
-	text, isText := value.(string)
+	text, isText := task.AsText(value)
 	if !ok || !isText || text == "" || text[0] < '0' || text[0] > '9' {
 		return // `now` is a constant
 	}
-	f.found[e] = &Parameter{Node: e, Value: text, Binding: task.Binding{
+	f.found[e] = &Parameter{Node: e, Value: task.Text(text), Binding: task.Binding{
 		Kind: task.BindValue, Type: task.TypeText, Role: task.RoleCompare,
 	}}
 }

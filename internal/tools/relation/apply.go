@@ -348,7 +348,7 @@ func (c *call) operand(argument string, v any) *expression {
 	case string:
 		ref, ok := task.ParseReference(v)
 		if !ok {
-			return bind(task.UnescapeText(v))
+			return bind(task.Text(task.UnescapeText(v)))
 		}
 		return sql(c.single(argument, ref))
 	default:

@@ -101,10 +101,10 @@ func (o *oracle) exec(statement string) {
 func (o *oracle) query(statement string, values []task.Value) (list [][]any, err error) {
 	arguments := make([]any, len(values))
 	for i, v := range values {
+		arguments[i] = task.Plain(v)
 		if b, ok := v.(task.Blob); ok {
-			v = []byte(b)
+			arguments[i] = []byte(b)
 		}
-		arguments[i] = v
 	}
 	result, err := o.db.Query(statement, arguments...)
 	if err != nil {
@@ -670,7 +670,7 @@ func literal(v any) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
-		return string(task.AppendValue(nil, v))
+		return string(task.AppendValue(nil, task.Real(v)))
 	case bool:
 		if v {
 			return "1"

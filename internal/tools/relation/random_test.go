@@ -134,10 +134,10 @@ func (c *chain) value() (any, string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if text, ok := decoded.(string); ok {
+	if text, ok := task.AsText(decoded); ok {
 		return task.EscapeText(text), literal(text)
 	}
-	return v, literal(decoded)
+	return v, literal(task.Plain(decoded))
 }
 
 // one returns the label of a relation with one key, and the SELECT that stands for it.

@@ -369,10 +369,10 @@ func (r *renderer) expression(e *expression, name func(int) string) {
 
 // bind writes the placeholder of a value; equal values of one type share theirs.
 func (r *renderer) bind(v task.Value) {
-	same := v
+	same := any(v)
 	switch v := v.(type) {
-	case float64:
-		same = math.Float64bits(v)
+	case task.Real:
+		same = math.Float64bits(float64(v))
 	case task.Blob:
 		same = [1]string{string(v)}
 	}

@@ -74,7 +74,7 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 		}
 		if len(list) == 0 {
 			// x IN () would be the word FALSE for SQLite, which means something else after IS.
-			return bind(map[bool]int64{true: 1}[not != ""])
+			return bind(task.Integer(map[bool]int64{true: 1}[not != ""]))
 		}
 		pieces := []any{"(", left, " " + not + "IN ("}
 		for i, e := range list {
@@ -91,21 +91,21 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 	case "contains":
 		right := c.other(n, take)
 		if p := right.parts; len(p) == 1 && p[0].bound {
-			text, isText := p[0].value.(string)
+			text, isText := task.AsText(p[0].value)
 			switch {
 			case p[0].value == nil:
 				return sql("(", left, " LIKE ", right, ")")
 			case !isText:
-				text = spelled(p[0].value)
+				text = string(task.AppendValue(nil, p[0].value))
 			}
 			if _, blob := p[0].value.(task.Blob); blob {
 				wrong("Expected a text or a number for `value`.")
 			}
 			if !strings.ContainsAny(text, `%_\`) {
-				return sql("(", left, " LIKE ", bind("%"+text+"%"), ")")
+				return sql("(", left, " LIKE ", bind(task.Text("%"+text+"%")), ")")
 			}
 			text = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
-			return sql("(", left, " LIKE ", bind("%"+text+"%"), ` ESCAPE '\')`)
+			return sql("(", left, " LIKE ", bind(task.Text("%"+text+"%")), ` ESCAPE '\')`)
 		}
 		escaped := []any{"replace(replace(replace(", right, `, '\', '\\'), '%', '\%'), '_', '\_')`}
 		return sql("(", left, " LIKE '%' || ", sql(escaped...), ` || '%' ESCAPE '\')`)
@@ -453,17 +453,17 @@ func (t *transformation) substring() *expression {
 	end, bounded := bound("end_index")
 	switch {
 	case start < 0 && !bounded:
-		return sql("substr(", t.key(), ", ", bind(start), ")")
+		return sql("substr(", t.key(), ", ", bind(task.Integer(start)), ")")
 	case !bounded:
-		return sql("substr(", t.key(), ", ", bind(start+1), ")")
+		return sql("substr(", t.key(), ", ", bind(task.Integer(start+1)), ")")
 	case start >= 0 && end >= 0:
-		return sql("substr(", t.key(), ", ", bind(start+1), ", ", bind(max(end-start, 0)), ")")
+		return sql("substr(", t.key(), ", ", bind(task.Integer(start+1)), ", ", bind(task.Integer(max(end-start, 0))), ")")
 	}
 	place := func(n int64) *expression {
 		if n >= 0 {
-			return bind(n)
+			return bind(task.Integer(n))
 		}
-		return sql("max(length(", t.key(), ") + ", bind(n), ", 0)")
+		return sql("max(length(", t.key(), ") + ", bind(task.Integer(n)), ", 0)")
 	}
 	return sql("substr(", t.key(), ", ", place(start), " + 1, max(", place(end), " - ", place(start), ", 0))")
 }

@@ -502,7 +502,7 @@ func limitOne(q *sqlast.Query, s *ast.SelectStmt) bool {
 		return false
 	}
 	n, ok := q.Literal(last.Limit.Count)
-	return ok && n == int64(1)
+	return ok && n == task.Integer(1)
 }
 
 // group names what the rows are grouped by.

@@ -470,7 +470,7 @@ var formats = []struct {
 
 // formatOf returns the format of a text that names a point in time, "" for anything else. It tells no digit of it.
 func formatOf(v task.Value) string {
-	s, ok := v.(string)
+	s, ok := task.AsText(v)
 	if !ok {
 		return ""
 	}

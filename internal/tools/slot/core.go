@@ -115,7 +115,7 @@ func (s *slotter) limit(l *ast.Limit) rowLimit {
 	}
 	number := func(e ast.Expr) int64 {
 		v, _ := s.q.Literal(e)
-		n, ok := v.(int64)
+		n, ok := task.AsInteger(v)
 		if !ok {
 			s.fail(e, reasonLimit, "a LIMIT or OFFSET that is not a plain number")
 		}
@@ -524,7 +524,7 @@ func (h *chain) aggregate(f *ast.FuncCall) aggregate {
 	}
 	if a.kind == "group_concat" && len(f.Args) == 2 {
 		v, _ := h.s.q.Literal(f.Args[1])
-		text, ok := v.(string)
+		text, ok := task.AsText(v)
 		if !ok {
 			h.s.fail(f.Args[1], reasonArgument, "a separator that is no text")
 		}
@@ -554,7 +554,7 @@ func (h *chain) isConstant(e ast.Expr) bool {
 
 // filtered makes the key that an aggregate with FILTER is over: the argument where the condition is true, else null.
 func (h *chain) filtered(condition, argument ast.Expr) string {
-	then := operand{kind: operandValue, value: int64(1)}
+	then := operand{kind: operandValue, value: task.Integer(1)}
 	if argument != nil {
 		then = h.operand(argument)
 	}

@@ -179,9 +179,9 @@ func (h *chain) operand(e ast.Expr) operand {
 		}
 	case *ast.Ident: // TRUE and FALSE
 		if strings.EqualFold(e.Name, "true") {
-			return operand{kind: operandValue, value: int64(1)}
+			return operand{kind: operandValue, value: task.Integer(1)}
 		}
-		return operand{kind: operandValue, value: int64(0)}
+		return operand{kind: operandValue, value: task.Integer(0)}
 	case *ast.SubqueryExpr:
 		if key := h.made[h.text(e)]; key != "" {
 			return operand{key: key}
@@ -207,7 +207,7 @@ func (h *chain) build(e ast.Expr, alias string) string {
 	case *ast.Literal:
 		name := map[ast.LiteralKind]string{ast.LitCurrentDate: "date", ast.LitCurrentTime: "time",
 			ast.LitCurrentTimestamp: "datetime"}[e.Kind]
-		now := h.keyOf(operand{kind: operandValue, value: "now"}, "")
+		now := h.keyOf(operand{kind: operandValue, value: task.Text("now")}, "")
 		return h.transform(name, now, nil, h.newKey(alias, "current_"+name))
 	case *ast.UnaryExpr:
 		if e.Op == ast.OpMinus {
@@ -427,7 +427,7 @@ func (h *chain) function(e *ast.FuncCall, alias string) string {
 
 func (h *chain) constantText(e ast.Expr) string {
 	v, _ := h.s.q.Literal(h.resolve(e))
-	text, ok := v.(string)
+	text, ok := task.AsText(v)
 	if !ok {
 		h.s.fail(e, reasonArgument, "an argument that is no plain text")
 	}
@@ -436,7 +436,7 @@ func (h *chain) constantText(e ast.Expr) string {
 
 func (h *chain) constantInteger(e ast.Expr) int64 {
 	v, _ := h.s.q.Literal(h.resolve(e))
-	n, ok := v.(int64)
+	n, ok := task.AsInteger(v)
 	if !ok {
 		h.s.fail(e, reasonArgument, "an argument that is no plain integer")
 	}
@@ -465,13 +465,13 @@ func (h *chain) substring(e *ast.FuncCall, alias string) string {
 // sliceOf returns the arguments of SUBSTR as a slice that counts from 0, where start and length are such that both mean
 // the same.
 func sliceOf(numbers []operand) (map[string]any, bool) {
-	start, ok := numbers[0].value.(int64)
+	start, ok := task.AsInteger(numbers[0].value)
 	if !ok || start < 1 {
 		return nil, false
 	}
 	slice := map[string]any{"start_index": start - 1}
 	if len(numbers) > 1 {
-		length, ok := numbers[1].value.(int64)
+		length, ok := task.AsInteger(numbers[1].value)
 		if !ok || length < 0 {
 			return nil, false
 		}
@@ -487,7 +487,7 @@ func (h *chain) date(operation, format string, args []ast.Expr, alias string) st
 	arguments := map[string]any{}
 	var x string
 	if len(args) == 0 {
-		x = h.keyOf(operand{kind: operandValue, value: "now"}, "")
+		x = h.keyOf(operand{kind: operandValue, value: task.Text("now")}, "")
 	} else {
 		x = h.key(args[0])
 		var modifiers []any

@@ -205,7 +205,7 @@ func (h *chain) testKey(t test, alias string) string {
 			fallback += "_nested_value"
 		case []any, nil:
 		default:
-			fallback += "_" + parameter.Spell(v)
+			fallback += "_" + parameter.Spell(task.MustScalar(v))
 		}
 	}
 	if other, ok := t.other["other_key"].(string); ok {
@@ -352,7 +352,7 @@ func (h *chain) like(e *ast.LikeExpr) test {
 	}
 	t := test{key: h.key(e.X), name: name, other: map[string]any{}}
 	pattern := h.operand(e.Y)
-	if text, ok := pattern.value.(string); ok && name == "like" && e.Escape == nil && !e.Not {
+	if text, ok := task.AsText(pattern.value); ok && name == "like" && e.Escape == nil && !e.Not {
 		if core, contains := containsPattern(text); contains {
 			t.name, t.other["value"] = "contains", task.EscapeText(core)
 			return t

@@ -73,22 +73,29 @@ func generatorRows(seed uint64) [][]task.Row {
 	all := make([][]task.Row, 3)
 	for i := range 14 {
 		all[0] = append(all[0], task.Row{
-			int64(i + 1), pick("Ann", "Bo", "ann", "Cy", "10", "9", "a%b", ""), pick("red", "blue", nil, "red"),
-			pick(int64(1), int64(2), int64(2), int64(3), int64(-4), int64(10), nil), pick(0.25, 1.5, 2.0, -1.75, nil, 10.0),
-			pick("2001-03-04", "2001-12-31", "1999-02-28", nil, "2010-07-07"), pick(int64(1), int64(2), int64(3), nil),
+			task.Integer(i + 1), pick(task.Text("Ann"), task.Text("Bo"), task.Text("ann"), task.Text("Cy"), task.Text("10"),
+				task.Text("9"), task.Text("a%b"), task.Text("")), pick(task.Text("red"), task.Text("blue"), nil, task.Text("red")),
+			pick(task.Integer(1), task.Integer(2), task.Integer(2), task.Integer(3), task.Integer(-4), task.Integer(10), nil),
+			pick(task.Real(0.25), task.Real(1.5), task.Real(2.0), task.Real(-1.75), nil, task.Real(10.0)),
+			pick(task.Text("2001-03-04"), task.Text("2001-12-31"), task.Text("1999-02-28"), nil, task.Text("2010-07-07")),
+			pick(task.Integer(1), task.Integer(2), task.Integer(3), nil),
 		})
 	}
 	for i := range 16 {
 		all[1] = append(all[1], task.Row{
-			int64(i + 1), pick(int64(1), int64(2), int64(3), int64(5), int64(99), nil), pick("sea", "bay", "Sea", nil, "10"),
-			pick(0.5, 1.5, 2.0, 2.0, nil, -3.25), pick("2001-03-04", "2002-05-06", "2010-07-07", nil), pick(int64(0), int64(4),
+			task.Integer(i + 1), pick(task.Integer(1), task.Integer(2), task.Integer(3), task.Integer(5), task.Integer(99),
+				nil), pick(task.Text("sea"), task.Text("bay"), task.Text("Sea"), nil, task.Text("10")),
+			pick(task.Real(0.5), task.Real(1.5), task.Real(2.0), task.Real(2.0), nil, task.Real(-3.25)),
+			pick(task.Text("2001-03-04"), task.Text("2002-05-06"), task.Text("2010-07-07"), nil),
+			pick(task.Integer(0), task.Integer(4),
 				nil),
 		})
 	}
 	for i := range 12 {
 		all[2] = append(all[2], task.Row{
-			int64(i + 1), pick(int64(1), int64(2), int64(3), int64(4), nil), pick("A1", "B2", "a1", nil),
-			pick("Ann", "sea", "x y", nil, "9"),
+			task.Integer(i + 1), pick(task.Integer(1), task.Integer(2), task.Integer(3), task.Integer(4), nil),
+			pick(task.Text("A1"), task.Text("B2"), task.Text("a1"), nil),
+			pick(task.Text("Ann"), task.Text("sea"), task.Text("x y"), nil, task.Text("9")),
 		})
 	}
 	return all

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -166,13 +167,13 @@ func (p *paperChain) condition(e ast.Expr) test {
 	}
 	t := test{key: p.keyOfExpression(left), other: map[string]any{}}
 	if like, ok := p.resolve(e).(*ast.LikeExpr); ok {
-		text, isText := value.(string)
+		text, isText := task.AsText(value)
 		if !isText {
 			p.s.fail(like, reasonPaperCondition, "a pattern that is no text")
 		}
-		t.name, t.other["value"] = "like", argument(text)
+		t.name, t.other["value"] = "like", argument(task.Text(text))
 		if core, contains := containsPattern(text); contains {
-			t.name, t.other["value"] = "contains", argument(core)
+			t.name, t.other["value"] = "contains", argument(task.Text(core))
 		}
 		return t
 	}

@@ -333,10 +333,10 @@ func startLabel(i int) string {
 
 // argument writes a value as an argument: one that would be read as a reference is escaped.
 func argument(v task.Value) any {
-	if t, ok := v.(string); ok {
+	if t, ok := task.AsText(v); ok {
 		return task.EscapeText(t)
 	}
-	return v
+	return task.Plain(v)
 }
 
 // Literals lists the values of the request: what is compared with a key, and counts of rows above 1, with their only
@@ -349,16 +349,18 @@ func (d *Draft) Literals(question string) []task.Literal {
 		}
 	}
 	var list []task.Literal
-	add := func(v any, name, key string) {
-		if text, ok := v.(string); ok {
+	add := func(given any, name, key string) {
+		v, _ := task.Scalar(given)
+		if text, ok := task.AsText(v); ok {
 			if _, reference := task.ParseReference(text); reference {
 				return
 			}
-			v = task.UnescapeText(text)
+			v = task.Text(task.UnescapeText(text))
 		}
 		l := task.Literal{Value: v, Argument: name, Table: columns[key].Table, Column: columns[key].Column}
 		same := func(o task.Literal) bool {
-			return o.Argument == name && o.Table == l.Table && o.Column == l.Column && signature(o.Value) == signature(v)
+			return o.Argument == name && o.Table == l.Table && o.Column == l.Column &&
+				signature(task.Plain(o.Value)) == signature(task.Plain(v))
 		}
 		if v == nil || slices.ContainsFunc(list, same) {
 			return

@@ -996,7 +996,7 @@ func plainNumber(e ast.Expr) ast.Expr {
 func (w *Sentences) percentage(e *ast.BinaryExpr) string {
 	hundred := func(x ast.Expr) bool {
 		v, ok := w.q.Literal(plainNumber(x))
-		return ok && w.holes[x] == 0 && (v == int64(100) || v == 100.0)
+		return ok && w.holes[x] == 0 && (v == task.Integer(100) || v == task.Real(100.0))
 	}
 	factor := func(x ast.Expr, op ast.Operator) (part, other ast.Expr) {
 		b, ok := plainNumber(x).(*ast.BinaryExpr)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
@@ -357,22 +358,22 @@ func (sc *scope) ordinal(s *ast.SelectQuery, e ast.Expr) string {
 // value says a literal: a text in quotes.
 func (sc *scope) value(e ast.Expr) (string, bool) {
 	if v, known := sc.values[e]; known {
-		if _, isText := sc.literal(e).(string); isText && len(english.Amounts(v.Form)) == 0 &&
+		if _, isText := sc.literal(e).(task.Text); isText && len(english.Amounts(v.Form)) == 0 &&
 			len(english.Dates(v.Form)) == 0 {
 			return `"` + v.Form + `"`, true
 		}
 		return v.Form, true
 	}
 	switch v := sc.literal(e).(type) {
-	case string:
-		return `"` + v + `"`, true
-	case int64, float64:
+	case task.Text:
+		return `"` + string(v) + `"`, true
+	case task.Integer, task.Real:
 		return parameter.Spell(v), true
 	}
 	return "", false
 }
 
-func (sc *scope) literal(e ast.Expr) any {
+func (sc *scope) literal(e ast.Expr) task.Value {
 	v, ok := sc.q.Literal(e)
 	if !ok {
 		return nil
@@ -462,7 +463,7 @@ func (sc *scope) known(e ast.Expr, known bool) string {
 }
 
 func (sc *scope) like(e *ast.LikeExpr) string {
-	pattern, ok := sc.literal(sqlast.Unparen(e.Y)).(string)
+	pattern, ok := task.AsText(sc.literal(sqlast.Unparen(e.Y)))
 	if !ok || e.Escape != nil || !strings.EqualFold(e.Op.Name, "LIKE") {
 		return sc.fail()
 	}
@@ -734,7 +735,7 @@ func (sc *scope) call(e *ast.FuncCall) string {
 		}
 		return aggregatePhrases[name] + sc.expr(e.Args[0])
 	case name == "strftime" && len(e.Args) == 2:
-		if format, ok := sc.literal(e.Args[0]).(string); ok && datePartPhrases[format] != "" {
+		if format, ok := task.AsText(sc.literal(e.Args[0])); ok && datePartPhrases[format] != "" {
 			return datePartPhrases[format] + sc.expr(e.Args[1])
 		}
 	case name == "date" && len(e.Args) == 1:
@@ -757,7 +758,8 @@ func (sc *scope) counted(e ast.Expr) string {
 	if !ok || c.Operand != nil || len(c.Whens) != 1 || c.Else == nil {
 		return ""
 	}
-	if sc.literal(sqlast.Unparen(c.Whens[0].Then)) != int64(1) || sc.literal(sqlast.Unparen(c.Else)) != int64(0) {
+	if sc.literal(sqlast.Unparen(c.Whens[0].Then)) != task.Integer(1) ||
+		sc.literal(sqlast.Unparen(c.Else)) != task.Integer(0) {
 		return ""
 	}
 	return sc.clause(c.Whens[0].When)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
@@ -363,7 +364,7 @@ func (p *Terms) strftime(f *ast.FuncCall) Term {
 		return Term{Words: []string{"today"}}
 	}
 	format, _ := p.Q.Literal(f.Args[0])
-	text, _ := format.(string)
+	text, _ := task.AsText(format)
 	part, known := datePartWords[text]
 	if p.current(f) {
 		return Term{Words: []string{"current", "date"}, Date: true}
@@ -390,7 +391,7 @@ func (p *Terms) current(f *ast.FuncCall) bool {
 		return date && p.current(inner)
 	}
 	if v, _ := p.Q.Literal(e); v != nil {
-		s, _ := v.(string)
+		s, _ := task.AsText(v)
 		return strings.EqualFold(s, "now")
 	}
 	l, ok := e.(*ast.Literal)
@@ -417,26 +418,26 @@ func (p *Terms) substring(f *ast.FuncCall) Term {
 	}
 	t := p.Term(f.Args[0])
 	from, _ := p.Q.Literal(f.Args[1])
-	var length any
+	var length task.Value
 	if len(f.Args) > 2 {
 		length, _ = p.Q.Literal(f.Args[2])
 	}
 	if t.Date {
 		switch {
-		case from == int64(1) && length == int64(4):
+		case from == task.Integer(1) && length == task.Integer(4):
 			return datePart(t, "year")
-		case from == int64(1) && (length == int64(7) || length == int64(6)):
+		case from == task.Integer(1) && (length == task.Integer(7) || length == task.Integer(6)):
 			return datePart(t, "month")
-		case from == int64(1) && length == int64(10):
+		case from == task.Integer(1) && length == task.Integer(10):
 			return t
-		case (from == int64(6) || from == int64(5)) && length == int64(2):
+		case (from == task.Integer(6) || from == task.Integer(5)) && length == task.Integer(2):
 			return datePart(t, "month")
 		}
 	}
-	if from == int64(1) && length == int64(1) {
+	if from == task.Integer(1) && length == task.Integer(1) {
 		return Term{Words: append(slices.Clone(t.Words), "initial"), Table: t.Table}
 	}
-	if from == int64(1) {
+	if from == task.Integer(1) {
 		return Term{Words: append(slices.Clone(t.Words), "beginning"), Table: t.Table}
 	}
 	return Term{Words: append(slices.Clone(t.Words), "part"), Table: t.Table}
@@ -565,7 +566,7 @@ func (p *Terms) conditional(e ast.Expr) (condition, value ast.Expr, ok bool) {
 	default:
 		return nil, nil, false
 	}
-	if v, isLiteral := p.Q.Literal(value); isLiteral && (v == int64(1) || v == 1.0) {
+	if v, isLiteral := p.Q.Literal(value); isLiteral && (v == task.Integer(1) || v == task.Real(1.0)) {
 		value = nil
 	}
 	return condition, value, true
@@ -580,7 +581,7 @@ func (p *Terms) nothing(e ast.Expr) bool {
 		return true
 	}
 	v, ok := p.Q.Literal(e)
-	return ok && (v == int64(0) || v == 0.0)
+	return ok && (v == task.Integer(0) || v == task.Real(0.0))
 }
 
 // counting names the things that are counted under a condition.
@@ -891,7 +892,7 @@ func Unwrap(e ast.Expr) ast.Expr {
 func (p *Terms) factors(e ast.Expr, over, under *[]ast.Expr, percent *bool) {
 	e = Unwrap(e)
 	if v, ok := p.Q.Literal(e); ok {
-		if v == int64(100) || v == 100.0 {
+		if v == task.Integer(100) || v == task.Real(100.0) {
 			*percent = true
 		}
 		return

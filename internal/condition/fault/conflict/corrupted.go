@@ -109,18 +109,18 @@ func sum(r *task.Result, column int) task.Value {
 	whole, real, wholes, reals := int64(0), 0.0, false, false
 	for _, row := range r.Rows {
 		switch v := row[column].(type) {
-		case int64:
-			whole, wholes = whole+v, true
+		case task.Integer:
+			whole, wholes = whole+int64(v), true
 			real += float64(v)
-		case float64:
-			real, reals = real+v, true
+		case task.Real:
+			real, reals = real+float64(v), true
 		}
 	}
 	switch {
 	case reals:
-		return real
+		return task.Real(real)
 	case wholes:
-		return whole
+		return task.Integer(whole)
 	default:
 		return nil
 	}

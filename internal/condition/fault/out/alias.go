@@ -54,7 +54,7 @@ func (f *alias) Place(p *fault.Placement) string {
 				return c.Type == task.TypeText
 			}
 			return slices.ContainsFunc(values, func(v task.Value) bool { // nobody writes codes of amounts
-				_, ok := v.(string)
+				_, ok := v.(task.Text)
 				return ok
 			})
 		})
@@ -87,7 +87,7 @@ func (f *alias) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fa
 			codes[v] = code
 			legend = append(legend, fault.Field{Name: code, Value: task.AppendValue(nil, v)})
 		}
-		return code, true
+		return task.Text(code), true
 	})
 	if !decision.Applied {
 		return p, decision
@@ -100,7 +100,7 @@ func (f *alias) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fa
 func (f *alias) unused(r *task.Result) string {
 	prefix := f.Prefix
 	for slices.ContainsFunc(r.Rows, func(row task.Row) bool {
-		s, ok := row[f.Column].(string)
+		s, ok := task.AsText(row[f.Column])
 		return ok && strings.HasPrefix(s, prefix)
 	}) {
 		prefix += f.Prefix

@@ -50,7 +50,7 @@ var Explained = writes(fault.Kind{
 		if isExpression(field) {
 			among = plainSentences
 		}
-		return f.Say(among, among, "{field}", field, "{value}", fault.Digits(v)), ok
+		return task.Text(f.Say(among, among, "{field}", field, "{value}", fault.Digits(v))), ok
 	},
 	double: func(f *form) fault.Field {
 		return fault.String("explanation", f.Say(explanations, fault.TerseNotes))

@@ -71,7 +71,7 @@ func (f *form) Place(p *fault.Placement) string {
 			}
 			return slices.ContainsFunc(values, func(v task.Value) bool {
 				written, differs := f.writing.write(f, c.Name, v)
-				return differs && written != string(task.AppendValue(nil, v)) // a text that looks like the number is read as it
+				return differs && written != task.Text(task.AppendValue(nil, v)) // a text that looks like the number is read as it
 			})
 		})
 }

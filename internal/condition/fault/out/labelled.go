@@ -38,7 +38,7 @@ var Labelled = writes(fault.Kind{
 	missing: fault.ReasonNoColumn,
 	write: func(f *form, _ string, v task.Value) (task.Value, bool) {
 		s, ok := fault.PlainText(v)
-		return f.With + ": " + s, ok
+		return task.Text(f.With + ": " + s), ok
 	},
 	double:  func(f *form) fault.Field { return fault.String("label", f.With) },
 	happens: "The values of ",

@@ -98,20 +98,20 @@ func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
 		if negative {
 			n = -9999 // nobody writes a missing temperature as -1
 		}
-		for held[string(task.AppendValue(nil, n))] || held[string(task.AppendValue(nil, float64(n)))] {
+		for held[string(task.AppendValue(nil, task.Integer(n)))] || held[string(task.AppendValue(nil, task.Real(n)))] {
 			if n > -1e15 {
 				n = n*10 - 9
 			} else {
 				n-- // multiplying would overflow, and return to numbers that are held
 			}
 		}
-		return n
+		return task.Integer(n)
 	}
 	s := f.Text
 	for held[s] {
 		s = "<" + s + ">"
 	}
-	return s
+	return task.Text(s)
 }
 
 func (f *nullSentinel) Hint(*fault.Adviser) (string, error) {

@@ -14,11 +14,11 @@ func TestSentinelsArePlausible(t *testing.T) {
 		values []task.Value
 		want   task.Value
 	}{
-		{"crew", []task.Value{int64(4), nil}, int64(-1)},
-		{"min_temp_c", []task.Value{16.0, nil}, int64(-9999)},
-		{"profit", []task.Value{-3.5, nil}, int64(-9999)},
-		{"profit", []task.Value{int64(-9999), nil}, int64(-99999)},
-		{"town", []task.Value{"Bergen", nil}, "N/A"},
+		{"crew", []task.Value{task.Integer(4), nil}, task.Integer(-1)},
+		{"min_temp_c", []task.Value{task.Real(16.0), nil}, task.Integer(-9999)},
+		{"profit", []task.Value{task.Real(-3.5), nil}, task.Integer(-9999)},
+		{"profit", []task.Value{task.Integer(-9999), nil}, task.Integer(-99999)},
+		{"town", []task.Value{task.Text("Bergen"), nil}, task.Text("N/A")},
 	} {
 		f := &nullSentinel{Text: "N/A"}
 		f.Field = c.field

@@ -47,7 +47,7 @@ var NumberFormat = writes(fault.Kind{
 		if !fault.IsNumber(v) {
 			return v, false
 		}
-		return formatNumber(v, f.With), true
+		return task.Text(formatNumber(v, f.With)), true
 	},
 	beside: func(f *form) fault.Field { return fault.String(f.Word(localeNames), f.With) },
 	double: func(f *form) fault.Field {
@@ -64,10 +64,10 @@ func formatNumber(v task.Value, locale string) string {
 	l := locales[locale]
 	var digits string
 	switch v := fault.Decimal(v).(type) {
-	case int64:
-		digits = strconv.FormatInt(v, 10)
-	case float64:
-		digits = strconv.FormatFloat(v, 'f', -1, 64)
+	case task.Integer:
+		digits = strconv.FormatInt(int64(v), 10)
+	case task.Real:
+		digits = strconv.FormatFloat(float64(v), 'f', -1, 64)
 		if !strings.Contains(digits, ".") {
 			digits += ".0"
 		}

@@ -19,9 +19,12 @@ func TestNumbersReadAsWritten(t *testing.T) {
 		number       task.Value
 		locale, want string
 	}{
-		{tenth + fifth, "de-DE", "0,3"}, {1.1 * 1000 * 1.1, "de-DE", "1.210,0"}, {-1234567.25, "fr-FR", "-1 234 567,25"},
-		{int64(-999), "pt-BR", "-999"}, {int64(math.MaxInt64), "de-DE", "9.223.372.036.854.775.807"}, {1e21, "pt-BR",
-			"1.000.000.000.000.000.000.000,0"}, {100.0 / 3, "fr-FR", "33,3333333333333"}, {0.0, "de-DE", "0,0"},
+		{task.Real(tenth + fifth), "de-DE", "0,3"}, {task.Real(1.1 * 1000 * 1.1), "de-DE", "1.210,0"},
+		{task.Real(-1234567.25), "fr-FR", "-1 234 567,25"},
+		{task.Integer(-999), "pt-BR", "-999"}, {task.Integer(math.MaxInt64), "de-DE", "9.223.372.036.854.775.807"},
+		{task.Real(1e21), "pt-BR",
+			"1.000.000.000.000.000.000.000,0"}, {task.Real(100.0 / 3), "fr-FR", "33,3333333333333"},
+		{task.Real(0.0), "de-DE", "0,0"},
 	} {
 		if got := formatNumber(c.number, c.locale); got != c.want {
 			t.Errorf("%v is written %q in %s, want %q", c.number, got, c.locale, c.want)
@@ -32,7 +35,7 @@ func TestNumbersReadAsWritten(t *testing.T) {
 		cents := float64(r.Int64N(1e10)) / 100
 		for name, l := range locales {
 			for _, v := range []float64{cents, cents * 3, cents + 0.1} {
-				written := formatNumber(v, name)
+				written := formatNumber(task.Real(v), name)
 				plain := strings.ReplaceAll(strings.ReplaceAll(written, l.group, ""), l.point, ".")
 				got, err := strconv.ParseFloat(plain, 64)
 				if err != nil || math.Abs(got-v) > 1e-14*math.Abs(v) {
@@ -54,8 +57,9 @@ func TestStoredDigitsStay(t *testing.T) {
 		value    task.Value
 		want     bool
 	}{
-		{false, tenth + fifth, true}, {true, tenth + fifth, false}, {false, 0.3, false}, {false, int64(3), false},
-		{false, nil, false}, {false, []byte{1}, false}, {false, math.Inf(1), false},
+		{false, task.Real(tenth + fifth), true}, {true, task.Real(tenth + fifth), false}, {false, task.Real(0.3), false},
+		{false, task.Integer(3), false},
+		{false, nil, false}, {false, task.Blob{1}, false}, {false, task.Real(math.Inf(1)), false},
 	} {
 		if got := fault.LosesDigits(task.Column{Computed: c.computed}, []task.Value{c.value}); got != c.want {
 			t.Errorf("%v (computed %v): %v, want %v", c.value, c.computed, got, c.want)

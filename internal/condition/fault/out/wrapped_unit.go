@@ -32,7 +32,7 @@ var WrappedUnit = writes(fault.Kind{
 	without: "USD",
 	missing: fault.ReasonNoUnit,
 	write: func(f *form, _ string, v task.Value) (task.Value, bool) {
-		return f.measured(fault.Digits(fault.Decimal(v))), fault.IsNumber(v)
+		return task.Text(f.measured(fault.Digits(fault.Decimal(v)))), fault.IsNumber(v)
 	},
 	double:  func(f *form) fault.Field { return fault.Nested(f.Word(unitFieldNames), fault.String(f.Field, f.With)) },
 	happens: "The numbers of ",

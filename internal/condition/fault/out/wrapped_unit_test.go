@@ -17,15 +17,18 @@ func TestUnitsFitTheirColumns(t *testing.T) {
 	}{
 		{"price", nil, "USD EUR"}, {"avg_salary", nil, "USD EUR"}, {"SalesAmount", nil, "USD EUR"}, {"gdp", nil, "USD EUR"},
 		{"budget_eur", nil, "EUR"}, {"AVG(price)", nil, "USD EUR"}, {"SUM(c.dues_eur)", nil, "EUR"},
-		{"weight", int64(82), "kg"}, {"weight", int64(3504), ""}, {"weight", nil, ""}, {"weight_kg", nil, "kg"},
-		{"Height", 182.0, "cm"}, {"Height", int64(5895), "m"}, {"Height", int64(72), ""}, {"height_cm", nil, "cm"},
-		{"total_distance", int64(900), "km"}, {"duration_minutes", nil, "min"}, {"delay_min", nil, "min"},
-		{"min_temp_c", nil, "°C"}, {"max_temperature_f", nil, "°F"}, {"avg_temperature", int64(74), ""},
-		{"avg_temperature", 21.5, "°C"}, {"length_cm", nil, "cm"}, {"length_m", nil, "m"}, {"length", int64(3), ""},
-		{"royalty_pct", nil, "%"}, {"copies", int64(3), ""}, {"age", int64(3), ""}, {"population", int64(3), ""},
+		{"weight", task.Integer(82), "kg"}, {"weight", task.Integer(3504), ""}, {"weight", nil, ""}, {"weight_kg", nil, "kg"},
+		{"Height", task.Real(182.0), "cm"}, {"Height", task.Integer(5895), "m"}, {"Height", task.Integer(72), ""},
+		{"height_cm", nil, "cm"},
+		{"total_distance", task.Integer(900), "km"}, {"duration_minutes", nil, "min"}, {"delay_min", nil, "min"},
+		{"min_temp_c", nil, "°C"}, {"max_temperature_f", nil, "°F"}, {"avg_temperature", task.Integer(74), ""},
+		{"avg_temperature", task.Real(21.5), "°C"}, {"length_cm", nil, "cm"}, {"length_m", nil, "m"},
+		{"length", task.Integer(3), ""},
+		{"royalty_pct", nil, "%"}, {"copies", task.Integer(3), ""}, {"age", task.Integer(3), ""},
+		{"population", task.Integer(3), ""},
 		{"student_id", nil, ""}, {"count_of_sales", nil, ""}, {"Number_of_prices", nil, ""}, {"year", nil, ""},
 		{"rank", nil, ""}, {"capacity", nil, ""}, {"price_id", nil, ""}, {"budget_in_billions", nil, ""}, {"n", nil, ""},
-		{"price_per_kg", nil, ""}, {"horsepower", nil, ""}, {"votes", nil, ""}, {"min", int64(3), ""}, {"", nil, ""},
+		{"price_per_kg", nil, ""}, {"horsepower", nil, ""}, {"votes", nil, ""}, {"min", task.Integer(3), ""}, {"", nil, ""},
 		{"total_hourly_wage_times_weekly_hours", nil, ""}, {"price_divided_by_area_km", nil, ""},
 		{"julianday(paid_on) - julianday(ordered_on)", nil, ""}, {"temperature_c * 1.8 + 32", nil, ""},
 	} {
@@ -50,7 +53,8 @@ func TestMeasuredNumbersReadAsWritten(t *testing.T) {
 		number task.Value
 		want   string
 	}{
-		{7252500.0, "7252500.0"}, {tenth + fifth, "0.3"}, {int64(7), "7"}, {0.0, "0.0"}, {-8.25, "-8.25"}, {1e300, "1e+300"},
+		{task.Real(7252500.0), "7252500.0"}, {task.Real(tenth + fifth), "0.3"}, {task.Integer(7), "7"},
+		{task.Real(0.0), "0.0"}, {task.Real(-8.25), "-8.25"}, {task.Real(1e300), "1e+300"},
 	} {
 		if got := fault.Digits(fault.Decimal(c.number)); got != c.want {
 			t.Errorf("%v is written %s, want %s", c.number, got, c.want)

@@ -53,7 +53,7 @@ func (f *resultRetyped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payl
 		if !fault.IsNumber(v) {
 			return v, false
 		}
-		return f.written(v), true
+		return task.Text(f.written(v)), true
 	})
 }
 
@@ -63,8 +63,8 @@ func (f *resultRetyped) written(v task.Value) string {
 	if !fault.MayDiffer(f.Field) {
 		return plain // ids and years have no decimals
 	}
-	x, _ := v.(float64)
-	if n, whole := v.(int64); whole {
+	x, _ := task.AsReal(v)
+	if n, whole := task.AsInteger(v); whole {
 		if n < -fault.MaxExact || n > fault.MaxExact {
 			return plain
 		}

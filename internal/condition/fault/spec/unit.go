@@ -113,28 +113,28 @@ func isIdentifier(name string) bool {
 // scale multiplies a number. It leaves zero, and numbers whose product JSON readers would not keep exactly.
 func (f *unit) scale(v task.Value) (task.Value, bool) {
 	switch v := v.(type) {
-	case int64:
-		if v == 0 || v > fault.MaxExact/maxFactor || v < -fault.MaxExact/maxFactor {
+	case task.Integer:
+		if v == 0 || int64(v) > fault.MaxExact/maxFactor || int64(v) < -fault.MaxExact/maxFactor {
 			return v, false
 		}
-		return v * int64(f.Factor), true
-	case float64:
-		scaled := v * float64(f.Factor)
+		return task.Integer(int64(v) * int64(f.Factor)), true
+	case task.Real:
+		scaled := float64(v) * float64(f.Factor)
 		if v == 0 || math.IsInf(scaled, 0) || math.IsNaN(scaled) {
 			return v, false
 		}
-		if plain := fault.Decimal(scaled); f.restores(v, plain) { // 110 and not 110.00000000000001
+		if plain := fault.Decimal(task.Real(scaled)); f.restores(v, plain) { // 110 and not 110.00000000000001
 			return plain, true
 		}
-		return scaled, true
+		return task.Real(scaled), true
 	default:
 		return v, false
 	}
 }
 
 func (f *unit) restores(v, scaled task.Value) bool {
-	x, real := v.(float64)
-	return !real || scaled.(float64)/float64(f.Factor) == x
+	x, real := task.AsReal(v)
+	return !real || float64(scaled.(task.Real))/float64(f.Factor) == x
 }
 
 // isNoise reports whether a number was scaled to one with more digits, which binary arithmetic added.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TestScaledNumbersReadAsWritten: a number with two decimals is scaled to a number with no more, which dividing
@@ -16,12 +18,12 @@ func TestScaledNumbersReadAsWritten(t *testing.T) {
 		v := float64(r.Int64N(1e7)+1) / 100
 		for _, factor := range []int{10, 12, 60, 100, 1000} {
 			f := &unit{Factor: factor}
-			scaled, ok := f.scale(v)
-			if all++; isNoise(v, scaled) || !f.restores(v, scaled) {
+			scaled, ok := f.scale(task.Real(v))
+			if all++; isNoise(task.Real(v), scaled) || !f.restores(task.Real(v), scaled) {
 				noise++ // such a column is refused
 				continue
 			}
-			text := strconv.FormatFloat(scaled.(float64), 'f', -1, 64)
+			text := strconv.FormatFloat(float64(scaled.(task.Real)), 'f', -1, 64)
 			if _, fraction, _ := strings.Cut(text, "."); !ok || len(fraction) > 2 {
 				t.Fatalf("%v times %d is %s", v, factor, text)
 			}
@@ -39,7 +41,7 @@ func TestRetypedIdsStayWhole(t *testing.T) {
 		for field, may := range map[string]bool{"species_id": false, "built": false, "year": false, "pages": true} {
 			f := &resultRetyped{}
 			f.Field, f.Wording = field, "plain-"+strconv.Itoa(wording)
-			if text := f.written(int64(24)); text != "24" {
+			if text := f.written(task.Integer(24)); text != "24" {
 				if decimals++; !may {
 					t.Errorf("%s is written %s", field, text)
 				}
