@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
@@ -102,6 +103,12 @@ func (u *Upstream) Transport() (carrier http.RoundTripper, timeout time.Duration
 	return carrier, timeout
 }
 
+// Bounds of what requests of other programs ask for.
+const (
+	maxName   = 300  // bytes of a model's name, which warnings and records repeat
+	maxOutput = 1e12 // tokens
+)
+
 // Foreign is a request of another program.
 type Foreign struct {
 	Model  string
@@ -130,6 +137,9 @@ func (u *Upstream) Read(body []byte) (*Foreign, error) {
 	}
 	if f.Model == "" {
 		return nil, errors.New("the request names no model")
+	}
+	if len(f.Model) > maxName || strings.ContainsFunc(f.Model, unicode.IsControl) {
+		return nil, fmt.Errorf("the name of the model has more than %d bytes, or control characters", maxName)
 	}
 	own := u.options
 	own.Record = nil // records answer requests of our own
@@ -174,7 +184,7 @@ func (f *Foreign) read(body []byte) (fields *foreignFields, output int, err erro
 	}
 	f.Model, f.Stream = fields.Model, fields.Stream
 	longest := max(fields.Max, fields.MaxChat, fields.MaxOut)
-	return fields, int(longest) * max(int(fields.N), 1), nil
+	return fields, int(min(float64(longest)*max(float64(fields.N), 1), maxOutput)), nil
 }
 
 // Reserve waits until the limits of rates and costs let the request be sent. It is followed by one call of settle, with

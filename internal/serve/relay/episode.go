@@ -16,7 +16,9 @@ import (
 const (
 	maxMessage       = 256 << 10 // bytes of one text
 	maxKept          = 32 << 20  // bytes of all texts
+	perMessage       = 64        // bytes that count for each text besides its own
 	maxConversations = 8         // that are continued side by side
+	maxContinued     = 20_000    // messages of a conversation that is continued
 )
 
 // Episode is the endpoint of one episode, with what its agent asked and got. It is safe for concurrent use.
@@ -31,6 +33,7 @@ type Episode struct {
 	mu       sync.Mutex
 	closed   bool
 	flying   int
+	begun    int
 	flights  sync.WaitGroup
 	known    []conversation   // the newest last
 	pending  []exchange       // that no turn has
@@ -79,10 +82,13 @@ func (e *Episode) begin() (status int, why string) {
 		return http.StatusGone, "The episode has ended: its agent may ask no model any more."
 	case e.budget > 0 && e.used.InputTokens+e.used.OutputTokens >= e.budget:
 		return http.StatusForbidden, "The episode's budget of tokens is spent."
+	case e.begun >= maxBegun:
+		return http.StatusForbidden, "The episode has sent as many requests as one may send."
 	case e.flying >= maxFlying:
 		return http.StatusTooManyRequests, "Too many requests of this episode are under way."
 	}
 	e.flying++
+	e.begun++
 	e.flights.Add(1)
 	return 0, ""
 }
@@ -107,9 +113,15 @@ func (e *Episode) fresh(f *model.Foreign) []task.Message {
 			best, common = i, len(before)
 		}
 	}
+	headed := map[[sha256.Size]byte]bool{}
+	if best >= 0 {
+		for _, d := range e.known[best].head {
+			headed[d] = true
+		}
+	}
 	var list []task.Message
 	for i, m := range f.Head {
-		if best < 0 || !slices.Contains(e.known[best].head, said.head[i]) {
+		if !headed[said.head[i]] {
 			list = append(list, m)
 		}
 	}
@@ -123,9 +135,15 @@ func (e *Episode) fresh(f *model.Foreign) []task.Message {
 	} else if len(e.known) == maxConversations {
 		e.known = slices.Delete(e.known, 0, 1)
 	}
-	e.known = append(e.known, said)
+	if len(said.head)+len(said.messages) <= maxContinued {
+		e.known = append(e.known, said)
+	}
 	for i := range list {
+		spent := e.kept >= maxKept
 		list[i].Content = e.cut(list[i].Content)
+		if spent {
+			return slices.Clone(list[:i+1]) // the last says that the rest is not kept
+		}
 	}
 	return list
 }
@@ -133,6 +151,7 @@ func (e *Episode) fresh(f *model.Foreign) []task.Message {
 // cut bounds a text that is kept, as the holder of the lock.
 func (e *Episode) cut(text string) string {
 	most := min(maxMessage, maxKept-e.kept)
+	e.kept += perMessage
 	if len(text) > most {
 		for most > 0 && text[most]&0xC0 == 0x80 { // within a character
 			most--

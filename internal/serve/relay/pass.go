@@ -55,6 +55,10 @@ func (e *Episode) pass(w http.ResponseWriter, request *http.Request, to *route, 
 		return
 	}
 	defer e.end()
+	defer context.AfterFunc(e.ctx, func() { // an agent that neither sends nor reads must not delay the end
+		c, now := http.NewResponseController(w), time.Now()
+		_, _ = c.SetReadDeadline(now), c.SetWriteDeadline(now)
+	})()
 	room := request.ContentLength
 	if room < 0 {
 		room = maxRequest

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ const (
 	maxRequest = 32 << 20  // bytes of a request
 	maxRoom    = 512 << 20 // bytes of all requests under way
 	maxFlying  = 32        // requests of one episode under way
+	maxBegun   = 10_000    // requests of one episode
 )
 
 // Config says where requests go.
@@ -99,11 +101,14 @@ func (r *route) method() string {
 
 // find returns the route of a path below an episode's address; nil if there is none. Clients that add the version
 // themselves and those that do not are both understood.
-func find(family, path string) *route {
-	path = strings.TrimSuffix(strings.TrimPrefix(path, "v1/"), "/")
+func find(family, below string) *route {
+	below = strings.TrimSuffix(strings.TrimPrefix(below, "v1/"), "/")
+	if below != path.Clean(below) { // the provider's key would open models/../files
+		return nil
+	}
 	for i := range routes {
 		r := &routes[i]
-		if r.family == family && (r.path == path || r.path == pathModels && strings.HasPrefix(path, pathModels+"/")) {
+		if r.family == family && (r.path == below || r.path == pathModels && strings.HasPrefix(below, pathModels+"/")) {
 			return r
 		}
 	}
@@ -160,11 +165,11 @@ func (e *Episode) Variables(address string) []string {
 // ServeHTTP implements [http.Handler] for paths that begin with [Prefix].
 func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	secret, rest, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, Prefix), "/")
-	family, path, _ := strings.Cut(rest, "/")
+	family, below, _ := strings.Cut(rest, "/")
 	r.mu.Lock()
 	e := r.episodes[secret]
 	r.mu.Unlock()
-	to := find(family, path)
+	to := find(family, below)
 	switch {
 	case e == nil:
 		refuse(w, family, http.StatusNotFound, "This address belongs to no episode that is being played.")
@@ -173,7 +178,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case request.Method != to.method():
 		refuse(w, family, http.StatusMethodNotAllowed, "This method is not allowed here.")
 	default:
-		e.pass(w, request, to, path)
+		e.pass(w, request, to, below)
 	}
 }
 
