@@ -28,6 +28,9 @@ const (
 // maxSessions bounds the environments at a time.
 const maxSessions = 1024
 
+// writeTime is how long a client may take to read a message.
+var writeTime = time.Minute // tests lower it
+
 // Handler serves the protocol.
 type Handler struct {
 	config Config
@@ -76,7 +79,7 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, idle time.Durat
 	if !ok {
 		full, err := task.Marshal(map[string]any{"message": "There are too many environments.", "code": codeCapacity,
 			"active_sessions": maxSessions, "max_sessions": maxSessions})
-		if err == nil && c.Write(ctx, websocket.MessageText, envelope("error", full)) == nil {
+		if err == nil && write(ctx, c, "error", full) == nil {
 			_ = c.Close(websocket.StatusTryAgainLater, "full") // the client may be gone
 		}
 		return
@@ -98,7 +101,14 @@ func (h *Handler) exchange(ctx context.Context, c *websocket.Conn, s *session, i
 		_ = c.Close(websocket.StatusNormalClosure, "") // the client may be gone
 		return false
 	}
-	return c.Write(ctx, websocket.MessageText, envelope(kind, data)) == nil
+	return write(ctx, c, kind, data) == nil
+}
+
+// write sends a message. A client that does not read it in time loses its environment.
+func write(ctx context.Context, c *websocket.Conn, kind string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return c.Write(ctx, websocket.MessageText, envelope(kind, data))
 }
 
 // envelope writes a message.
@@ -132,7 +142,7 @@ func (h *Handler) answer(ctx context.Context, s *session, text []byte) (kind str
 	case "mcp":
 		return "mcp", []byte(rpcRefusal), false
 	default:
-		return "error", failure(codeType, fmt.Sprintf("There is no message of the type %q.", m.Type)), false
+		return "error", failure(codeType, fmt.Sprintf("There is no message of the type %.100q.", m.Type)), false
 	}
 	if err != nil {
 		return "error", h.failed(err), false
