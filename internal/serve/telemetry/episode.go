@@ -17,8 +17,8 @@ func (e *Exporter) Episode(record *episode.Record, judge func(*transcript.Transc
 	if e == nil {
 		return
 	}
-	e.add(func() []span {
-		h := record.Transcript.Header
+	h := record.Transcript.Header
+	queued := e.add(func() []span {
 		t := newTrace(record, e.seed(h.Suite, h.ID))
 		e.forget(h.ID)
 		t.root()
@@ -33,6 +33,9 @@ func (e *Exporter) Episode(record *episode.Record, judge func(*transcript.Transc
 		}
 		return t.spans
 	})
+	if !queued {
+		e.forget(h.ID)
+	}
 }
 
 // episodeTrace is the trace of an episode in the making. Its first span is the episode's.

@@ -168,14 +168,16 @@ func Open(address, headers, version string, now func() time.Time) (*Exporter, er
 	return e, nil
 }
 
-// add queues what makes spans. It is called later, on another goroutine.
-func (e *Exporter) add(spans func() []span) {
+// add queues what makes spans. It is called later, on another goroutine, and never if the queue is full.
+func (e *Exporter) add(spans func() []span) (queued bool) {
 	select {
 	case e.queue <- spans:
+		return true
 	default:
 		e.mu.Lock()
+		defer e.mu.Unlock()
 		e.dropped++
-		e.mu.Unlock()
+		return false
 	}
 }
 

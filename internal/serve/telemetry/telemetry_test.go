@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -258,7 +259,8 @@ func TestRepliesOfModels(t *testing.T) {
 	}
 }
 
-// A collector that hangs, refuses or is down holds nobody up: episodes are dropped and counted.
+// A collector that hangs, refuses or is down holds nobody up: episodes are dropped and counted, and no more is kept than
+// the queue.
 func TestADeadCollectorHoldsNobodyUp(t *testing.T) {
 	hang := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
@@ -268,17 +270,21 @@ func TestADeadCollectorHoldsNobodyUp(t *testing.T) {
 	defer refusing.Close()
 	defer slow.Close()
 	defer close(hang)
-	script := &transcript.Transcript{Header: transcript.Header{ID: "e1"}}
-	script.Append(transcript.Event{Kind: transcript.EventEnd, End: transcript.EndSilent})
-	record := &episode.Record{Transcript: script, Account: &episode.Account{At: []time.Duration{0}}}
-	const n = 20_000
+	const n, queued = 20_000, 1024
+	records := make([]*episode.Record, n)
+	for i := range records {
+		script := &transcript.Transcript{Header: transcript.Header{ID: strconv.Itoa(i)}}
+		script.Append(transcript.Event{Kind: transcript.EventEnd, End: transcript.EndSilent})
+		records[i] = &episode.Record{Transcript: script, Account: &episode.Account{At: []time.Duration{0}}}
+	}
 	for name, address := range map[string]string{"slow": slow.URL, "refusing": refusing.URL, "down": down.URL} {
 		e := openTo(t, address)
-		for range n { // would never end if one waited for the collector
+		for i, record := range records { // would never end if one waited for the collector
+			e.Told(strconv.Itoa(i), "a secret")
 			e.Episode(record, nil)
 		}
-		if dropped, err := e.Close(); dropped != n || err == nil {
-			t.Errorf("%s: %d of %d dropped, %v", name, dropped, n, err)
+		if dropped, err := e.Close(); dropped != n || err == nil || e.Seeds() > queued {
+			t.Errorf("%s: %d of %d dropped, %v, %d traces kept", name, dropped, n, err, e.Seeds())
 		}
 	}
 }
