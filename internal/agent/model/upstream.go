@@ -128,7 +128,7 @@ type Foreign struct {
 // Spec is the model as the command line and the price table name it.
 func (f *Foreign) Spec() string { return f.x.client.spec() }
 
-// Read reads a request. Its error says why it is none, in words for the program that wrote it.
+// Read reads a request. Its error says what is wrong with it, in words for the program that wrote it.
 func (u *Upstream) Read(body []byte) (*Foreign, error) {
 	f := &Foreign{Body: body}
 	output, err := u.provider.foreign(f, body)

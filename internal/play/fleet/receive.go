@@ -87,7 +87,7 @@ func (c *Coordinator) receive(ctx context.Context, m jetstream.Msg) {
 	p.left = len(records)
 	decoded := make([]*episode.Record, len(records))
 	errs := make([]error, len(records))
-	missing := slices.Clone(p.ids) // of which no record can be read
+	missing := slices.Clone(p.ids) // orders without a readable record
 	for i, raw := range records {
 		if decoded[i], errs[i] = episode.DecodeRecord(raw); errs[i] == nil {
 			id := decoded[i].Transcript.Header.ID

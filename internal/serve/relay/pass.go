@@ -251,7 +251,7 @@ func (p *passage) ask(ctx context.Context, carrier http.RoundTripper) (*http.Res
 	return response, nil
 }
 
-// joined is a body of which a part was read already.
+// joined is a body that was read in part.
 type joined struct {
 	io.Reader
 	io.Closer

@@ -62,7 +62,7 @@ func New(c Config) *Relay {
 		refuses: map[*model.Upstream]bool{}}
 }
 
-// route is what can be asked for below an address, and of which service.
+// route is a path below the address of an episode, and the service that answers it.
 type route struct {
 	family, path string
 	provider     string

@@ -81,9 +81,8 @@ var peopleRoots = func() map[string]bool {
 	return set
 }()
 
-// misses reports whether a text asks for something else than the query returns: for a column that it does not
-// return, or
-// for the things themselves where it returns something about them. What the request itself asks for counts as
+// misses reports whether a text asks for something else than the query returns: for a column that it does not return,
+// or for the things themselves where it returns something about them. What the request itself asks for counts as
 // returned.
 func misses(p *pair) bool {
 	asked := askedNouns(p.said)
