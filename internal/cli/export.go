@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -40,18 +41,14 @@ func (a *app) exportCommand() *cobra.Command {
 			"solution replays turns that were graded as a success, and the verifier asks the server for the grade.",
 		Args: oneArgument("RUN or SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Filter.Limit < 0 {
+				return diag.Usagef("--limit is negative").WithHint("0 takes all")
+			}
 			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-				if o.Format == convert.Harbor {
-					if !cmd.Flags().Changed("condition") {
-						under = ""
-					}
-					return host.Tasks(cmd.Context(), args[0], o.Out, under, o.Filter.Limit)
+				if o.Format == convert.Harbor && !cmd.Flags().Changed("condition") {
+					under = ""
 				}
-				if o.Format != "" {
-					return diag.Usagef("--format %s is for runs, and %s is a suite", o.Format, args[0]).
-						WithHint("leave it out, or write --format %s", convert.Harbor)
-				}
-				return host.Suite(cmd.Context(), args[0], o.Out, under)
+				return exportSuite(cmd.Context(), &host, args[0], &o, under)
 			}
 			if o.Format == convert.Harbor {
 				return diag.Usagef("--format %s is for suites, and %s is a run", o.Format, args[0]).
@@ -88,9 +85,31 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,
 		"the `CONDITION` whose instances are written, as surface:3")
 	cmd.Flags().StringVar(&bundle, "bundle", "", "write the selected episodes of a run to this `FILE`")
-	cmd.Flags().IntVar(&o.Filter.Limit, "limit", 0, "at most so many episodes; 0 takes all")
+	cmd.Flags().IntVar(&o.Filter.Limit, "limit", 0, "at most so many episodes, or tasks of "+convert.Harbor+
+		"; 0 takes all")
 	filterFlags(cmd, &o.Filter)
 	cmd.MarkFlagsMutuallyExclusive("format", "bundle")
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
 	return cmd
+}
+
+// exportSuite writes the questions of a suite under a condition, or its instances for Harbor, under "" all of them.
+func exportSuite(ctx context.Context, host *convert.Host, dir string, o *export.Options, under string) error {
+	filter := o.Filter
+	if o.Format == convert.Harbor {
+		filter.Limit = 0
+	}
+	if !filter.Empty() {
+		return diag.Usagef("%s is a suite, and flags that select episodes are for runs", dir).
+			WithHint("--condition selects instances, and --limit tasks of --format %s", convert.Harbor)
+	}
+	switch o.Format {
+	case convert.Harbor:
+		return host.Tasks(ctx, dir, o.Out, under, o.Filter.Limit)
+	case "":
+		return host.Suite(ctx, dir, o.Out, under)
+	default:
+		return diag.Usagef("--format %s is for runs, and %s is a suite", o.Format, dir).
+			WithHint("leave it out, or write --format %s", convert.Harbor)
+	}
 }
