@@ -83,6 +83,10 @@ func decodeResponses(body []byte, turn int) (*Reply, error) {
 	if response.Output == nil {
 		return nil, errors.New("response: no output")
 	}
+	switch response.Status {
+	case "failed", "cancelled", "queued", "in_progress":
+		return nil, fmt.Errorf("response: its status is %s", response.Status)
+	}
 	reply := &Reply{Message: Message{Role: RoleAssistant}, Model: response.Model, Finish: FinishStop}
 	if u := response.Usage; u != nil {
 		reply.Usage.InputTokens, reply.Usage.OutputTokens = int(u.Input), int(u.Output)
@@ -98,6 +102,8 @@ func decodeResponses(body []byte, turn int) (*Reply, error) {
 		reply.Finish = FinishLength
 	case response.Incomplete != nil && response.Incomplete.Reason != "":
 		reply.Finish = response.Incomplete.Reason // content_filter is FinishFiltered
+	case response.Status == "incomplete":
+		reply.Finish = response.Status // without a reason
 	case len(reply.Message.ToolCalls) > 0:
 		reply.Finish = FinishToolCalls
 	}
