@@ -123,11 +123,25 @@ func meanCost(rows []*Row) float64 {
 
 // SharedTrial returns the episodes of the first trial that is valid on both sides, or nil.
 func SharedTrial(base, rows []*Row) (first, second *Row) {
+	var trials map[int]*Row // the first valid row of each
 	for _, b := range base {
-		for _, r := range rows {
-			if g, h := &b.Grade, &r.Grade; g.Valid && h.Valid && g.Trial == h.Trial {
-				return b, r
+		if !b.Grade.Valid {
+			continue
+		}
+		if trials == nil {
+			trials = map[int]*Row{}
+			for _, r := range rows {
+				switch {
+				case !r.Grade.Valid:
+				case r.Grade.Trial == b.Grade.Trial:
+					return b, r // as a rule, so that no map is filled
+				case trials[r.Grade.Trial] == nil:
+					trials[r.Grade.Trial] = r
+				}
 			}
+		}
+		if r := trials[b.Grade.Trial]; r != nil {
+			return b, r
 		}
 	}
 	return nil, nil

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -106,19 +107,19 @@ func reliabilityOf(g *Group, o Options) Reliability {
 func (r *Reliability) steadiness(rows []*Row) {
 	instances, byInstance := Partition(Where(rows, func(r *Row) bool { return r.Grade.Valid }), ByInstance)
 	var trials []statistics.Trials
-	var similar, spread []float64
+	var spread []float64
+	similar, pairs := 0.0, 0
 	for _, id := range instances {
 		list := byInstance[id]
 		t := statistics.Trials{Valid: len(list)}
 		var calls []float64
 		sum := 0.0
-		for i, row := range list {
+		for _, row := range list {
 			t.Right += statistics.One(row.Grade.Success)
 			calls, sum = append(calls, float64(row.Grade.Calls)), sum+float64(row.Grade.Calls)
-			for _, other := range list[:i] {
-				similar = append(similar, jaccard(row.Sample.seen(), other.Sample.seen()))
-			}
 		}
+		similar += similarity(list)
+		pairs += len(list) * (len(list) - 1) / 2
 		trials = append(trials, t)
 		if v := statistics.Variance(calls); v != nil && sum > 0 {
 			spread = append(spread, math.Sqrt(*v)*float64(len(calls))/sum)
@@ -129,27 +130,60 @@ func (r *Reliability) steadiness(rows []*Row) {
 		return
 	}
 	r.Within, r.Between, r.Consistency = c.Within, c.Between, c.Consistency()
-	r.Trajectory, r.Resources = mean(similar), mean(spread)
+	r.Trajectory, r.Resources = statistics.Share(similar, pairs), mean(spread)
+}
+
+// similarity is the sum over pairs of rows of how alike their trajectories are. Many trials of an instance share few
+// trajectories, so it compares each two of those once and counts their pairs.
+func similarity(rows []*Row) float64 {
+	var distinct [][]uint64
+	var counts []int
+	known := map[string]int{}
+	var key []byte
+	for _, r := range rows {
+		seen := r.Sample.seen()
+		key = key[:0]
+		for _, v := range seen {
+			key = binary.LittleEndian.AppendUint64(key, v)
+		}
+		i, found := known[string(key)]
+		if !found {
+			i = len(distinct)
+			known[string(key)] = i
+			distinct, counts = append(distinct, seen), append(counts, 0)
+		}
+		counts[i]++
+	}
+	sum := 0.0
+	for i, n := range counts {
+		sum += float64(n * (n - 1) / 2) // equal sets
+		for j, m := range counts[:i] {
+			sum += float64(n*m) * jaccard(distinct[i], distinct[j])
+		}
+	}
+	return sum
 }
 
 // recovery says what recovered episodes took more than right clean ones.
 func (r *Reliability) recovery(clean, landed []*Row) {
 	right := func(r *Row) bool { return r.Grade.Valid && r.Grade.Success }
-	_, without := Partition(Where(clean, right), ByTask)
+	type total struct{ turns, tokens, cost, n float64 }
+	without := map[string]total{}
+	for _, b := range Where(clean, right) {
+		t := without[b.Grade.Task]
+		without[b.Grade.Task] = total{
+			t.turns + float64(b.Grade.Turns), t.tokens + float64(b.Grade.Tokens), t.cost + b.Grade.CostUSD, t.n + 1,
+		}
+	}
 	var turns, tokens, cost []float64
 	for _, row := range Where(landed, right) {
-		base := without[row.Grade.Task]
-		if base == nil {
+		base, found := without[row.Grade.Task]
+		if !found {
 			continue
 		}
-		var t, k, c float64
-		for _, b := range base {
-			t, k, c = t+float64(b.Grade.Turns), k+float64(b.Grade.Tokens), c+b.Grade.CostUSD
-		}
-		n := float64(len(base))
-		turns = append(turns, float64(row.Grade.Turns)-t/n)
-		tokens = append(tokens, float64(row.Grade.Tokens)-k/n)
-		cost = append(cost, row.Grade.CostUSD-c/n)
+		turns = append(turns, float64(row.Grade.Turns)-base.turns/base.n)
+		tokens = append(tokens, float64(row.Grade.Tokens)-base.tokens/base.n)
+		cost = append(cost, row.Grade.CostUSD-base.cost/base.n)
 	}
 	r.RecoveryTurns, r.RecoveryTokens, r.RecoveryCost = mean(turns), mean(tokens), mean(cost)
 }

@@ -68,3 +68,24 @@ func TestReliability(t *testing.T) {
 		}
 	}
 }
+
+// TestSimilarityCountsEachPair compares the sum over distinct trajectories with that over all pairs.
+func TestSimilarityCountsEachPair(t *testing.T) {
+	var rows []*Row
+	for i := range 60 {
+		row := &Row{}
+		if i%7 > 0 { // the others saw nothing
+			row.Sample = &Sample{Seen: []uint64{1, uint64(2 + i%3), uint64(9 + i%5)}}
+		}
+		rows = append(rows, row)
+	}
+	want := 0.0
+	for i, a := range rows {
+		for _, b := range rows[:i] {
+			want += jaccard(a.Sample.seen(), b.Sample.seen())
+		}
+	}
+	if got := similarity(rows); math.Abs(got-want) > 1e-9 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

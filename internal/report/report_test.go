@@ -565,6 +565,20 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
+// BenchmarkManyTrials reports as many episodes with more and more trials of fewer instances: the time must not grow.
+func BenchmarkManyTrials(b *testing.B) {
+	for _, trials := range []int{20, 200, 2000} {
+		rows := randomRows(1, 20_000/trials, trials)
+		b.Run(strconv.Itoa(trials), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Build([]Run{{Rows: rows}}, Options{Options: statistics.Options{Seed: 1}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // A verdict names where a significant difference is, and its direction.
 func TestVerdicts(t *testing.T) {
 	r := build(t, Run{Name: "x", Rows: rowsOf(t, "a n=30 right=29")}, Run{Name: "y", Rows: rowsOf(t, "a n=30 right=9")})

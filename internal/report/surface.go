@@ -61,6 +61,12 @@ func SurfaceOf(g *Group, o Options) []Surface {
 	var list []Surface
 	for _, key := range keys {
 		instances, byInstance := Partition(places[key], ByInstance)
+		right := map[string]int{}
+		for _, id := range instances {
+			for _, r := range byInstance[id] {
+				right[id] += statistics.One(r.Grade.Success)
+			}
+		}
 		for k := 1; ; k++ {
 			s := Surface{Cohort: g.Cohort, Rewording: key.rewording, Load: key.load, K: k}
 			clusters := statistics.Clusters{}
@@ -69,11 +75,7 @@ func SurfaceOf(g *Group, o Options) []Surface {
 				if len(rows) < k {
 					continue
 				}
-				right := 0
-				for _, r := range rows {
-					right += statistics.One(r.Grade.Success)
-				}
-				clusters.Add(rows[0].Cluster, statistics.AllRight(len(rows), right, k), 1)
+				clusters.Add(rows[0].Cluster, statistics.AllRight(len(rows), right[id], k), 1)
 				s.Instances++
 			}
 			if s.Instances == 0 {

@@ -1,5 +1,11 @@
 package statistics
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // Fleiss returns Fleiss' kappa of raters who put each subject into one of two classes (Fleiss 1971, "Measuring nominal
 // scale agreement among many raters"), and the observed agreement. yes lists, by subject, how many raters said yes.
 // kappa is nil where all raters said the same of everything, so that chance alone would make them agree. Both are nil
@@ -68,13 +74,9 @@ func PassHatK(counts map[string]Trials, k int) (estimate *float64, instances int
 		}
 	}
 	sum := 0.0
-	for valid := k; len(kinds) > 0; valid++ { // in order, so that the sum does not depend on the map
-		for right := 0; right <= valid; right++ {
-			if n, known := kinds[Trials{valid, right}]; known {
-				sum += float64(n) * AllRight(valid, right, k)
-				delete(kinds, Trials{valid, right})
-			}
-		}
+	order := func(a, b Trials) int { return cmp.Or(cmp.Compare(a.Valid, b.Valid), cmp.Compare(a.Right, b.Right)) }
+	for _, t := range slices.SortedFunc(maps.Keys(kinds), order) { // so that the sum does not depend on the map
+		sum += float64(kinds[t]) * AllRight(t.Valid, t.Right, k)
 	}
 	return Share(sum, instances), instances
 }
