@@ -187,7 +187,7 @@ func randomRows(seed uint64, tasks, trials int) []Row {
 			for _, agent := range []string{"a", "b"} {
 				for _, c := range []string{"", "exec.timeout"} {
 					g := grade.Grade{
-						Episode: fmt.Sprint(agent, i, c, trial), Instance: fmt.Sprint(i, c), Task: fmt.Sprint(i), Agent: agent,
+						Episode: fmt.Sprint(agent, i, "-", c, "-", trial), Instance: fmt.Sprint(i, c), Task: fmt.Sprint(i), Agent: agent,
 						Protocol: "react", Trial: trial, Valid: r.IntN(10) > 0, Turns: r.IntN(9), Calls: r.IntN(9), CostUSD: r.Float64(),
 						Landed: c != "", Outcome: grade.OutcomeWrong, Cause: task.DiffValues,
 					}

@@ -95,10 +95,11 @@ func (l *Ledger) Wait(model string, d time.Duration, reason string) {
 	}
 }
 
-// Tune changes limits while they are in use; nil keeps one.
-func (l *Ledger) Tune(rpm, tpm *int, maxCostUSD *float64) {
+// Tune changes limits while they are in use; nil keeps one. It says whether any has another value now.
+func (l *Ledger) Tune(rpm, tpm *int, maxCostUSD *float64) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	rates, most := l.rates, l.maxCost
 	if rpm != nil {
 		l.rates.RequestsPerMinute = *rpm
 	}
@@ -115,6 +116,8 @@ func (l *Ledger) Tune(rpm, tpm *int, maxCostUSD *float64) {
 			pair[0].SetBurst(pair[1].Burst())
 		}
 	}
+	return l.maxCost != most || l.rates.RequestsPerMinute != rates.RequestsPerMinute ||
+		l.rates.TokensPerMinute != rates.TokensPerMinute
 }
 
 // tunable makes limits whose rates can be changed. Requests that wait already keep their time.

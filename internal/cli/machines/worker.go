@@ -120,6 +120,10 @@ func (w *worker) work(ctx context.Context) error {
 func (w *worker) play(ctx context.Context, conn *nats.Conn, welcome *fleet.Welcome) (err error) {
 	cache := fleet.Cache{Folder: filepath.Join(w.cache, "suites"), Bound: w.cacheSize}
 	dir, err := cache.Fetch(ctx, conn, welcome)
+	if small, ok := errors.AsType[*fleet.TooSmallError](err); ok {
+		return diag.Usagef("--cache-size %d is too small: %v", small.Bound, small).
+			WithHint("--cache-size %d or more", small.Need)
+	}
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,13 @@ type Cache struct {
 	Bound  int64 // bytes; folders that were used longest ago are removed beyond it
 }
 
+// TooSmallError is the error of a cache whose bound is below what the run's files need. Both are in bytes.
+type TooSmallError struct{ Need, Bound int64 }
+
+func (e *TooSmallError) Error() string {
+	return fmt.Sprintf("the run's files have %d bytes, and the cache may have %d", e.Need, e.Bound)
+}
+
 // inUse is how long a folder counts as used after a worker touched it.
 const inUse = time.Hour
 
@@ -88,7 +95,7 @@ func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (string,
 		need += f.Size
 	}
 	if need > c.Bound {
-		return "", fmt.Errorf("the run's files have %d MB, and the cache may have %d MB", need>>20, c.Bound>>20)
+		return "", &TooSmallError{Need: need, Bound: c.Bound}
 	}
 	if err := c.evict(c.Bound - need); err != nil {
 		return "", err

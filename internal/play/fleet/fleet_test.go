@@ -249,8 +249,9 @@ func (l *ledger) Wait(model string, d time.Duration, reason string) {
 }
 
 // Tune implements tuner.
-func (l *ledger) Tune(rpm, tpm *int, maxCost *float64) {
+func (l *ledger) Tune(rpm, tpm *int, maxCost *float64) bool {
 	l.say("tune %v %v $%g", *rpm, tpm, *maxCost)
+	return true
 }
 
 // TestLimitsOfARunInProgressAreChanged sets the concurrency and two of three limits: the ledger hears of these two.
@@ -264,6 +265,10 @@ func TestLimitsOfARunInProgressAreChanged(t *testing.T) {
 	}
 	if want := []string{"tune 30 <nil> $2.5"}; !slices.Equal(l.told, want) {
 		t.Errorf("the ledger was told %q, want %q", l.told, want)
+	}
+	out, err = Steer(t.Context(), conn, "r", &Command{Do: DoSet, Concurrency: 3})
+	if want := "no limit is changed"; err != nil || out.Did != want {
+		t.Errorf("the same concurrency again: %+v, %v, want %q", out, err, want)
 	}
 	if out, err = Steer(t.Context(), conn, "r", &Command{Do: "dance"}); err != nil || out.Error == "" {
 		t.Errorf("an unknown command is carried out: %+v, %v", out, err)

@@ -398,7 +398,7 @@ type Outcome struct {
 
 // tuner is an optional interface of a [Ledger] whose limits can be changed.
 type tuner interface {
-	Tune(rpm, tpm *int, maxCost *float64)
+	Tune(rpm, tpm *int, maxCost *float64) (changed bool)
 }
 
 // control carries out a command of the user.
@@ -432,6 +432,9 @@ func (c *Coordinator) control(m *nats.Msg) {
 			n = again()
 		}
 		out.Did = fmt.Sprintf("%d failed episodes are played again", n)
+		if n == 1 {
+			out.Did = "1 failed episode is played again"
+		}
 	default:
 		out.Error = fmt.Sprintf("unknown command %q", do.Do)
 	}
@@ -443,11 +446,16 @@ func (c *Coordinator) control(m *nats.Msg) {
 }
 
 func (c *Coordinator) set(do *Command) string {
-	if do.Concurrency > 0 {
-		c.model.resize(do.Concurrency)
+	changed := false
+	if n := do.Concurrency; n > 0 && n != c.model.size() {
+		c.model.resize(n)
+		changed = true
 	}
-	if tuned, ok := c.Ledger.(tuner); ok {
-		tuned.Tune(do.RPM, do.TPM, do.MaxCost)
+	if tuned, ok := c.Ledger.(tuner); ok && (do.RPM != nil || do.TPM != nil || do.MaxCost != nil) {
+		changed = tuned.Tune(do.RPM, do.TPM, do.MaxCost) || changed
+	}
+	if !changed {
+		return "no limit is changed"
 	}
 	return "the limits are changed"
 }

@@ -232,7 +232,7 @@ func TestFailedEpisodesAreRequeued(t *testing.T) {
 		defer close(requeued)
 		<-invalid
 		out, err := fleet.Steer(t.Context(), s.conn, "r", &fleet.Command{Do: fleet.DoRequeue})
-		if want := "1 failed episodes are played again"; err != nil || out.Did != want {
+		if want := "1 failed episode is played again"; err != nil || out.Did != want {
 			t.Errorf("%+v, %v, want %q", out, err, want)
 		}
 	}()
