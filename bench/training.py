@@ -3,16 +3,24 @@
     SEATRIAL=PROGRAM python3 bench/training.py SUITE [ENVIRONMENTS] [SECONDS]
 
 Every environment plays the first plan of its task and submits the answer, again and again, in one process against one server
-on the same machine. A step is a turn of one environment.
+on the same machine. A step is a turn of one environment. Beside the steps a second by the clock it prints those a second of
+processor, of this process and of the server (Linux only), which hardly depend on what else the machine does.
 """
 
 import json
+import os
 import pathlib
 import sys
 import time
 
 from seatrial import Server, answer, call
 from seatrial.gym import SeatrialVectorEnv
+
+
+def used(pid: int) -> float:
+    """The seconds of processor that a process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -31,16 +39,17 @@ def main() -> None:
             env = SeatrialVectorEnv(server.url, instances=[i["instance"] for i in chosen], tools=tools)
             env.reset()
             steps = rewarded = 0
-            began = time.perf_counter()
+            began, client, served = time.perf_counter(), time.process_time(), used(server.pid)
             while time.perf_counter() - began < seconds:
                 for part in range(2):
                     _, rewards, _, _, _ = env.step([t[part] for t in turns])
                     steps, rewarded = steps + size, rewarded + int(rewards.sum())
-            took = time.perf_counter() - began
+            took, client, served = time.perf_counter() - began, time.process_time() - client, used(server.pid) - served
             env.close()
             if rewarded * 2 != steps:
                 sys.exit(f"{rewarded} rewards in {steps} steps: every second step must be one")
-            print(f"Gymnasium, {size} environments, views {'with' if tools else 'without'} tools: {steps / took:,.0f} steps a second")
+            print(f"Gymnasium, {size} environments, views {'with' if tools else 'without'} tools: {steps / took:,.0f} steps a second; "
+                  f"of processor: client {steps / client:,.0f}, server {steps / max(served, 0.01):,.0f}")
 
 
 main()

@@ -55,6 +55,7 @@ class Server:
             said = self._errors.read().decode(errors="replace").strip()
             self.close()
             raise RuntimeError(f"seatrial serve failed: {said}")
+        self.pid: int = self._process.pid  # of the program, while it runs
         self.url: str = json.loads(line)["url"]
         self.client = Client(self.url, self.token)
 
