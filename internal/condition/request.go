@@ -105,6 +105,31 @@ func (c Condition) WithRequest(r *Request) (Condition, error) {
 	return c.with(&made)
 }
 
+// Bare returns the condition with what is needed to play an instance, for machines that must not know the answers. Of
+// a request it leaves out the value that is missing and how values are said, and of a chosen toolkit which tools are
+// right. A simulated user keeps the reply and the words by which it is asked for. A fault stays as it is.
+func (c Condition) Bare() (Condition, error) {
+	r, err := c.Request()
+	if err != nil {
+		return Condition{}, err
+	}
+	if r != nil {
+		bare := Request{Strength: r.Strength, Texts: r.Texts, Evidence: r.Evidence, User: r.User}
+		if r.User != nil {
+			bare.Dropped = &Dropped{Value: json.RawMessage("null"), Names: r.Dropped.Names}
+		}
+		if bare.empty() && bare.Strength == 0 {
+			return Condition{Name: c.Name}, nil
+		}
+		return c.with(&bare)
+	}
+	choice, err := c.Choice()
+	if err != nil || choice == nil {
+		return c, err
+	}
+	return c.with(&Choice{Tools: choice.Tools})
+}
+
 // decodeRequest reads the parameters of a condition of the request.
 func (e *entry) decodeRequest(c Condition) (*Request, error) {
 	r := &Request{}

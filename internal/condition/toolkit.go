@@ -33,6 +33,19 @@ func ChangeToolkit(conditions []Condition, in toolkit.Input) (toolkit.Toolkit, *
 	return kit, nil, nil
 }
 
+// Renaming returns the names under which tools are shown under conditions, nil if they keep their own. It does not
+// depend on the plans of the task.
+func Renaming(conditions []Condition, in toolkit.Input) (*toolkit.Renaming, error) {
+	var hiding []Condition
+	for _, c := range conditions {
+		if c.Name == nameObfuscate {
+			hiding = append(hiding, c)
+		}
+	}
+	kit, _, err := ChangeToolkit(hiding, in) // it fits every task
+	return kit.Renaming, err
+}
+
 // ReachesElsewhere reports whether conditions may show tools of other databases. Obfuscated names are those of one
 // database.
 func ReachesElsewhere(conditions []Condition) bool {

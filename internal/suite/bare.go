@@ -8,22 +8,15 @@ import (
 )
 
 // Bare is a copy of the suite with what is needed to play instances, for machines that must not know the answers:
-// worlds, tools, requests and the parameters of conditions. Certificates, transcripts, verdicts and rejections are left
-// out, and of each task its SQL, right answer and plans, unless whole says that the task is needed with them.
-//
-// Conditions of the toolkit choose what is shown around the tools of the plans: tasks under one keep the names of these
-// tools, without calls. The queries from which neighbours are grown remain, without the names of tasks.
-func (s *Suite) Bare(whole func(t *task.Task) bool) *Suite {
+// worlds, tools, requests and what conditions do while an instance is played. Certificates, transcripts, verdicts,
+// rejections and the recipes of neighbours are left out, of each task its SQL, right answer and plans, and of each
+// condition the values and tools that it hides, unless whole says that the task is needed with all that.
+func (s *Suite) Bare(whole func(t *task.Task) bool) (*Suite, error) {
 	b := *s
-	chosen := map[string]bool{}
-	for _, in := range s.Instances {
-		for _, c := range in.Conditions {
-			chosen[in.Task] = chosen[in.Task] || c.OfToolkit()
-		}
-	}
 	b.Tasks = make([]*task.Task, len(s.Tasks))
+	needed := make(map[string]bool, len(s.Tasks))
 	for i, t := range s.Tasks {
-		if whole(t) {
+		if needed[t.ID] = whole(t); needed[t.ID] {
 			b.Tasks[i] = t
 			continue
 		}
@@ -32,29 +25,26 @@ func (s *Suite) Bare(whole func(t *task.Task) bool) *Suite {
 			Split: t.Split, Messages: t.Messages, Evidence: t.Evidence, Starts: t.Starts, Proof: t.Proof,
 			Gold: task.Gold{Kind: task.GoldDecline},
 		}
-		if chosen[t.ID] {
-			b.Tasks[i].Plans = []task.Plan{toolsOf(t)}
-		}
 	}
-	b.Certificates, b.Rejected, b.Transcripts, b.Verdicts, b.Written, b.Twins = nil, nil, nil, nil, nil, nil
-	b.Documents = nil
+	b.Instances = make([]*Instance, len(s.Instances))
+	for i, in := range s.Instances {
+		if b.Instances[i] = in; needed[in.Task] {
+			continue
+		}
+		bare := *in
+		bare.Conditions = slices.Clone(in.Conditions)
+		for j, c := range in.Conditions {
+			var err error
+			if bare.Conditions[j], err = c.Bare(); err != nil {
+				return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+			}
+		}
+		b.Instances[i] = &bare
+	}
+	b.Recipes, b.Certificates, b.Rejected, b.Transcripts, b.Verdicts = nil, nil, nil, nil, nil
+	b.Written, b.Twins, b.Documents = nil, nil, nil
 	b.Manifest.Counts = Counts{}
-	return &b
-}
-
-// toolsOf is a plan of the tools that the plans of a task call, each once, in the order of their names.
-func toolsOf(t *task.Task) (p task.Plan) {
-	var names []string
-	for i := range t.Plans {
-		for j := range t.Plans[i].Calls {
-			names = append(names, t.Plans[i].Calls[j].Tool)
-		}
-	}
-	slices.Sort(names)
-	for i, name := range slices.Compact(names) {
-		p.Calls = append(p.Calls, task.Call{Label: fmt.Sprintf("c%d", i+1), Tool: name})
-	}
-	return p
+	return &b, nil
 }
 
 // Databases lists the files of the suite's databases by name.

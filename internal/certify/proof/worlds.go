@@ -2,7 +2,13 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -22,6 +28,7 @@ const DefaultTimeout = database.DefaultTimeout
 type Worlds struct {
 	suite      *suite.Suite
 	neighbours int
+	stored     string // folder of neighbours that [StoreNeighbours] wrote, "" if they are grown
 
 	mu   sync.Mutex
 	open map[string]*opened
@@ -40,6 +47,54 @@ type opened struct {
 // NewWorlds creates the worlds of a suite; each database has that many neighbours.
 func NewWorlds(s *suite.Suite, neighbours int) *Worlds {
 	return &Worlds{suite: s, neighbours: neighbours, open: map[string]*opened{}}
+}
+
+// NewStoredWorlds creates the worlds of a suite without recipes: their neighbours are in a folder that
+// [StoreNeighbours] wrote.
+func NewStoredWorlds(s *suite.Suite, neighbours int, folder string) *Worlds {
+	w := NewWorlds(s, neighbours)
+	w.stored = folder
+	return w
+}
+
+// StoreNeighbours grows the neighbours of all databases of a suite and writes them into a folder, so that they can be
+// used where nobody may know the queries from which they are grown.
+func StoreNeighbours(ctx context.Context, s *suite.Suite, neighbours int, folder string) error {
+	for i := range s.Manifest.Databases {
+		if err := storeNeighbours(ctx, s, neighbours, s.Manifest.Databases[i].Name, neighbourFolder(folder, i)); err != nil {
+			return fmt.Errorf("neighbours of %s: %w", s.Manifest.Databases[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func storeNeighbours(ctx context.Context, s *suite.Suite, neighbours int, name, folder string) error {
+	worlds := NewWorlds(s, neighbours)
+	defer worlds.Close() // frees the neighbours of one database before the next
+	o := worlds.of(name)
+	if err := worlds.make(ctx, name, o); err != nil || len(o.neighbours) == 0 {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	for k, n := range o.neighbours {
+		image, err := n.Image(ctx)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(neighbourFile(folder, k), image, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neighbourFolder is where the neighbours of a suite's i-th database are, and neighbourFile is the k-th of them, both
+// from 0.
+func neighbourFolder(folder string, i int) string { return filepath.Join(folder, strconv.Itoa(i+1)) }
+func neighbourFile(folder string, k int) string {
+	return filepath.Join(folder, strconv.Itoa(k+1)+".sqlite")
 }
 
 // Worlds returns the world of an instance and its neighbours.
@@ -97,6 +152,9 @@ func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
 	if w.neighbours == 0 {
 		return nil
 	}
+	if w.stored != "" {
+		return w.load(ctx, name, o)
+	}
 	recipe := RecipeOf(w.suite, name)
 	if recipe == nil {
 		return nil
@@ -116,6 +174,30 @@ func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
 		o.shown = append(o.shown, n)
 	}
 	return err
+}
+
+// load opens the stored neighbours of a database, as many as there are.
+func (w *Worlds) load(ctx context.Context, name string, o *opened) error {
+	sch, err := o.world.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	sch.Name = name
+	folder := neighbourFolder(w.stored, slices.IndexFunc(w.suite.Manifest.Databases, func(d suite.DatabaseFile) bool {
+		return d.Name == name
+	}))
+	for k := range w.neighbours {
+		n, err := database.Loaded(sch, neighbourFile(folder, k),
+			database.Options{Timeout: DefaultTimeout, Rows: MaxRows})
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		o.neighbours, o.shown = append(o.neighbours, n), append(o.shown, n)
+	}
+	return nil
 }
 
 // Close closes what was opened.

@@ -20,6 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -45,13 +46,14 @@ const Suffix = ".fleet"
 
 // Names in that folder.
 const (
-	folderQueue    = "queue"
-	folderSend     = "send"
-	folderSuite    = "suite"
-	folderPrompts  = "prompts"
-	folderSpool    = "spool"
-	folderConflict = "conflicts"
-	fileContact    = "contact.json"
+	folderQueue      = "queue"
+	folderSend       = "send"
+	folderSuite      = "suite"
+	folderPrompts    = "prompts"
+	folderNeighbours = "neighbours"
+	folderSpool      = "spool"
+	folderConflict   = "conflicts"
+	fileContact      = "contact.json"
 )
 
 // window is how many episodes of policies are given out at the same time.
@@ -145,7 +147,7 @@ func (h *Host) Gather(
 	if err != nil {
 		return nil, err
 	}
-	welcome, err := t.welcome(o, s, r, meta.Settings)
+	welcome, err := t.welcome(ctx, o, s, r, meta.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +243,7 @@ func connectError(servers []string, err error) error {
 }
 
 // welcome prepares what workers are told, and the files that they fetch.
-func (t *Team) welcome(o *settings.Run, s *suite.Suite, r *episode.Run, record settings.Record) (
+func (t *Team) welcome(ctx context.Context, o *settings.Run, s *suite.Suite, r *episode.Run, record settings.Record) (
 	*fleet.Welcome, error) {
 	p := plan{Settings: record, Lean: o.Lean, Timeout: o.Timeout, Attempts: o.Attempts, PlainHistory: o.PlainHistory}
 	if o.Prices != "" {
@@ -259,7 +261,14 @@ func (t *Team) welcome(o *settings.Run, s *suite.Suite, r *episode.Run, record s
 	if err != nil {
 		return nil, err
 	}
-	if err := suite.Write(filepath.Join(send, folderSuite), s.Bare(needsAnswers(o)), databases); err != nil {
+	bare, err := s.Bare(needsAnswers(o))
+	if err != nil {
+		return nil, err
+	}
+	if err := suite.Write(filepath.Join(send, folderSuite), bare, databases); err != nil {
+		return nil, fmt.Errorf("the workers' copy of the suite: %w", err)
+	}
+	if err := proof.StoreNeighbours(ctx, s, o.Neighbours, filepath.Join(send, folderNeighbours)); err != nil {
 		return nil, fmt.Errorf("the workers' copy of the suite: %w", err)
 	}
 	if !slices.Contains(prompt.BuiltIn(), o.Prompts) {

@@ -150,7 +150,7 @@ func (w *worker) play(ctx context.Context, conn *nats.Conn, welcome *fleet.Welco
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	number := fleet.NewNumber()
-	run, done, err := w.run1(ctx, o, s, welcome, stop, &fleet.Quota{Conn: conn, Run: welcome.Run, Worker: number})
+	run, done, err := w.run1(ctx, o, s, dir, welcome, stop, &fleet.Quota{Conn: conn, Run: welcome.Run, Worker: number})
 	if err != nil {
 		return err
 	}
@@ -251,8 +251,8 @@ func (w *worker) able(o *settings.Run, classes []string) []string {
 }
 
 // run1 makes the run that plays what is ordered.
-func (w *worker) run1(ctx context.Context, o *settings.Run, s *suite.Suite, welcome *fleet.Welcome,
-	stop context.CancelCauseFunc, quota *fleet.Quota) (run *episode.Run, done func() error, err error) {
+func (w *worker) run1(ctx context.Context, o *settings.Run, s *suite.Suite, dir string,
+	welcome *fleet.Welcome, stop context.CancelCauseFunc, quota *fleet.Quota) (run *episode.Run, done func() error, err error) {
 	var closing []func() error
 	closeAll := func() error { // a failing return sets done to nil
 		var errs []error
@@ -295,7 +295,7 @@ func (w *worker) run1(ctx context.Context, o *settings.Run, s *suite.Suite, welc
 	for i := range list {
 		list[i].Only = nil // the coordinator chooses
 	}
-	worlds := proof.NewWorlds(s, o.Neighbours)
+	worlds := proof.NewStoredWorlds(s, o.Neighbours, filepath.Join(dir, folderNeighbours))
 	closing = append(closing, func() error { worlds.Close(); return nil })
 	if err := cast.Serve(ctx, worlds); err != nil {
 		return nil, nil, err

@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -366,13 +367,73 @@ func TestCutNetworksLoseNothing(t *testing.T) {
 }
 
 // TestWorkersAreToldNoAnswers listens to all that a coordinator sends to a worker whose agents play no plans. It says
-// what tasks ask, and neither right answers, plans and what their calls return, nor certificates. Of a scripted policy
-// the plans travel, and are found.
+// what tasks ask, and neither right answers, plans and what their calls return, certificates and the queries from which
+// neighbours are grown, nor the values and tools that conditions hide. The run is what one process makes of it. Of a
+// scripted policy the plans travel, and are found.
 func TestWorkersAreToldNoAnswers(t *testing.T) {
-	suite := someSuites(t)["func"]
-	files := readFolder(t, suite)
-	var asked, plans, secrets [][]byte
-	for _, line := range bytes.Split(bytes.TrimSpace(files["tasks.jsonl"]), []byte("\n")) {
+	models := httptest.NewServer(http.HandlerFunc(clumsy))
+	defer models.Close()
+	for _, style := range []string{"func", "slot", "rest"} {
+		suite := someSuites(t)[style]
+		files := readFolder(t, suite)
+		asked, plans, secrets := confidential(t, files)
+		if style == "func" { // its tools are queries
+			secrets = slices.DeleteFunc(secrets, func(s []byte) bool { return bytes.HasPrefix(s, []byte(`"SELECT`)) })
+		}
+		for agent, told := range map[string]bool{"--model=openai/clumsy": false, "--agent=gold": true} {
+			if told && style != "func" {
+				continue
+			}
+			f := unplayed(t, suite, agent, "--base-url", models.URL+"/v1")
+			whole := filepath.Join(f.dir, "whole")
+			must(t, append(append([]string{"run"}, f.args...), "--out", whole)...)
+			f.want, _ = exported(t, whole)
+			c := newCutter(t, f.address)
+			f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+			f.work(0, "nats://"+c.Addr().String())
+			if err := errors.Join(f.main.wait(t), f.workers[0].wait(t)); err != nil {
+				t.Fatalf("%s, %s: %v\n%s%s", style, agent, err, f.main.said.String(), f.workers[0].said.String())
+			}
+			f.same(style + ", " + agent)
+			c.mu.Lock()
+			said := c.said.Bytes()
+			c.mu.Unlock()
+			found := func(list [][]byte) (n int) {
+				for _, text := range list {
+					if bytes.Contains(said, text) {
+						n++
+					}
+				}
+				return n
+			}
+			if n := found(asked); n < len(asked) {
+				t.Errorf("%s, %s: %d of %d requests were sent", style, agent, n, len(asked))
+			}
+			if n := found(plans); told && n < len(plans) || !told && n > 0 {
+				t.Errorf("%s, %s: %d of %d plans were sent", style, agent, n, len(plans))
+			}
+			if n := found(secrets); !told && n > 0 {
+				t.Errorf("%s, %s: %d of %d secrets were sent", style, agent, n, len(secrets))
+			}
+			if planned := bytes.Contains(said, []byte(`"plans":[{`)); planned != told {
+				t.Errorf("%s, %s: tasks were sent with plans: %v", style, agent, planned)
+			}
+			t.Logf("%s, %s: %d bytes were sent, and %d secrets looked for", style, agent, len(said), len(secrets))
+		}
+	}
+}
+
+// confidential lists texts in the files of a suite: what its tasks ask, their plans, and what workers must not learn.
+func confidential(t *testing.T, files map[string][]byte) (asked, plans, secrets [][]byte) {
+	t.Helper()
+	read := func(name string, line func(data []byte) error) {
+		for data := range bytes.Lines(files[name]) {
+			if err := line(bytes.TrimSpace(data)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	read("tasks.jsonl", func(data []byte) error {
 		var task struct {
 			Messages, Gold json.RawMessage
 			Plans          []struct {
@@ -380,9 +441,7 @@ func TestWorkersAreToldNoAnswers(t *testing.T) {
 				Evidence []struct{ Digest string }
 			}
 		}
-		if err := json.Unmarshal(line, &task); err != nil {
-			t.Fatal(err)
-		}
+		err := json.Unmarshal(data, &task)
 		asked, secrets = append(asked, task.Messages), append(secrets, task.Gold)
 		for _, plan := range task.Plans {
 			plans = append(plans, plan.Calls)
@@ -390,41 +449,56 @@ func TestWorkersAreToldNoAnswers(t *testing.T) {
 				secrets = append(secrets, []byte(e.Digest))
 			}
 		}
-	}
-	secrets = append(secrets, bytes.Split(bytes.TrimSpace(files["certificates.jsonl"]), []byte("\n"))...)
-	if min(len(asked), len(plans)) < 3 || len(secrets) < 5*len(asked) {
-		t.Fatalf("%d requests, %d plans, %d secrets are too few to look for", len(asked), len(plans), len(secrets))
-	}
-	for agent, told := range map[string]bool{"cmd: true": false, "gold": true} {
-		f := unplayed(t, suite, "--agent", agent, "--limit", "12")
-		c := newCutter(t, f.address)
-		f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
-		f.work(0, "nats://"+c.Addr().String(), "--commands")
-		if err := errors.Join(f.main.wait(t), f.workers[0].wait(t)); err != nil {
-			t.Fatalf("%s: %v\n%s%s", agent, err, f.main.said.String(), f.workers[0].said.String())
+		return err
+	})
+	read("certificates.jsonl", func(data []byte) error { secrets = append(secrets, data); return nil })
+	hidden := map[string]int{}
+	read("instances.jsonl", func(data []byte) error {
+		var instance struct {
+			Conditions []struct{ Parameters map[string]json.RawMessage }
 		}
-		c.mu.Lock()
-		said := c.said.Bytes()
-		c.mu.Unlock()
-		found := func(list [][]byte) (n int) {
-			for _, text := range list {
-				if bytes.Contains(said, text) {
-					n++
+		err := json.Unmarshal(data, &instance)
+		for _, c := range instance.Conditions {
+			for _, name := range []string{"dropped", "kept", "replaced", "added"} {
+				if text := c.Parameters[name]; text != nil {
+					secrets = append(secrets, text)
+					hidden[name]++
 				}
 			}
-			return n
 		}
-		if n := found(asked); n < len(asked) {
-			t.Errorf("%s: %d of %d requests were sent", agent, n, len(asked))
+		return err
+	})
+	read("worlds/recipes.jsonl", func(data []byte) error {
+		var recipe struct{ SQL []json.RawMessage }
+		err := json.Unmarshal(data, &recipe)
+		for _, text := range recipe.SQL {
+			secrets = append(secrets, text)
 		}
-		if n := found(plans); told && n < len(plans) || !told && n > 0 {
-			t.Errorf("%s: %d of %d plans were sent", agent, n, len(plans))
-		}
-		if n := found(secrets); !told && n > 0 {
-			t.Errorf("%s: %d of %d right answers, results of plans and certificates were sent", agent, n, len(secrets))
-		}
-		t.Logf("%s: %d bytes were sent", agent, len(said))
+		return err
+	})
+	if min(len(asked), len(plans)) < 3 || len(secrets) < 5*len(asked) ||
+		bytes.Contains(files["instances.jsonl"], []byte("drop-detail")) && min(hidden["dropped"], hidden["replaced"]) < 3 {
+		t.Fatalf("%d requests, %d plans, %d secrets (%v) are too few to look for", len(asked), len(plans), len(secrets),
+			hidden)
 	}
+	return asked, plans, secrets
+}
+
+// clumsy is a model that calls the first tools that it is shown, without knowing why, and answers a number.
+func clumsy(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Messages []json.RawMessage
+		Tools    []struct{ Function struct{ Name string } }
+	}
+	err := json.NewDecoder(r.Body).Decode(&asked)
+	message := `{"role": "assistant", "content": "42"}`
+	if at := len(asked.Messages) / 2; err == nil && at < min(4, len(asked.Tools)) {
+		message = fmt.Sprintf(`{"role": "assistant", "content": null, "tool_calls": [{"id": "c%d", "type": "function",
+			"function": {"name": %q, "arguments": "{}"}}]}`, at, asked.Tools[at].Function.Name)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"choices": [{"message": %s, "finish_reason": "stop"}],
+		"usage": {"prompt_tokens": 9, "completion_tokens": 3}}`, message) // the client reports what it lacks
 }
 
 // TestAWorkerThatCannotBeginSaysWhy starts a worker with an address that no model can have.

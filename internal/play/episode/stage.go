@@ -267,17 +267,14 @@ func (s *Stage) renaming(in *suite.Instance, t *task.Task) (*toolkit.Renaming, e
 	if names, known := s.names[key]; known {
 		return names, nil
 	}
-	kit, refusal, err := condition.ChangeToolkit(in.Conditions, toolkit.Input{
+	names, err := condition.Renaming(in.Conditions, toolkit.Input{
 		Task: t, Universe: s.suite.Toolkit(&suite.Instance{}, t), Seed: in.Seed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if refusal != nil {
-		return nil, fmt.Errorf("%s: %s", refusal.Condition, refusal.Message)
-	}
-	s.names[key] = kit.Renaming // of the whole universe: the same for every task that shares it
-	return kit.Renaming, nil
+	s.names[key] = names // of the whole universe: the same for every task that shares it
+	return names, nil
 }
 
 // toolkitKey is equal for tasks that show the same tools.

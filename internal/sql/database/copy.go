@@ -84,35 +84,41 @@ func Copied(ctx context.Context, w *World) (*Copy, error) {
 
 // openImage opens a database in memory that has the bytes of a file.
 func openImage(file string) (*connection, error) {
-	image, err := os.ReadFile(file)
+	c, err := openConnection(":memory:", sqlite3.SQLITE_OPEN_READWRITE|sqlite3.SQLITE_OPEN_CREATE)
 	if err != nil {
 		return nil, err
+	}
+	if err := c.load(file); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// load gives a connection to an empty database in memory the bytes of a file.
+func (c *connection) load(file string) error {
+	image, err := os.ReadFile(file)
+	if err != nil {
+		return err
 	}
 	const writeVersion, readVersion = 18, 19
 	if len(image) > readVersion { // a copy in memory or an immutable file has no write-ahead log
 		image[writeVersion], image[readVersion] = min(image[writeVersion], 1), min(image[readVersion], 1)
 	}
-	c, err := openConnection(":memory:", sqlite3.SQLITE_OPEN_READWRITE|sqlite3.SQLITE_OPEN_CREATE)
-	if err != nil {
-		return nil, err
-	}
 	size := int64(len(image))
 	at := sqlite3.Xsqlite3_malloc64(c.tls, uint64(max(size, 1)))
 	name, err := libc.CString("main")
 	if err != nil || at == 0 {
-		c.close()
-		return nil, errNoMemory
+		return errNoMemory
 	}
 	defer libc.Xfree(c.tls, name)
 	copy(bytesAt(at, len(image)), image)
 	code := sqlite3.Xsqlite3_deserialize(c.tls, c.db, name, at, size, size,
 		sqlite3.SQLITE_DESERIALIZE_RESIZEABLE|sqlite3.SQLITE_DESERIALIZE_FREEONCLOSE)
 	if code != sqlite3.SQLITE_OK {
-		err := c.failure(code)
-		c.close()
-		return nil, err
+		return c.failure(code)
 	}
-	return c, nil
+	return nil
 }
 
 // onAuthorizeCopy is [onAuthorize] that also lets one column be updated, and notes what is read.

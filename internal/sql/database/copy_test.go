@@ -1,9 +1,13 @@
 package database
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -240,5 +244,57 @@ func TestWorldsInMemoryAreNotCopied(t *testing.T) {
 	defer func() { _ = m.Close() }()
 	if _, err := Copied(context.Background(), m); err == nil {
 		t.Error("a world in memory was copied")
+	}
+}
+
+// TestImagesAreLoaded writes the image of a world in memory to a file. What is loaded from it has the rows in their
+// order, and the same limits: nothing can be written, and the world that was written stays under its allow-list.
+func TestImagesAreLoaded(t *testing.T) {
+	ctx := context.Background()
+	sch, err := openWorld(t, makeFile(t, "CREATE TABLE berth (name TEXT PRIMARY KEY, depth REAL, note)"), Options{}).
+		Schema(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []task.Row{
+		{task.Text("z"), task.Real(1.5), nil}, {task.Text("a"), task.Real(2), task.Blob("\x00x")},
+		{task.Text("m"), nil, task.Integer(3)},
+	}
+	m, err := Memory(sch, [][]task.Row{rows}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	image, err := m.Image(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := m.Image(ctx); err != nil || !bytes.Equal(image, again) {
+		t.Errorf("a second image differs (%v)", err)
+	}
+	path := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(path, image, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Loaded(sch, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	for _, statement := range []string{"SELECT rowid, * FROM berth", "SELECT name FROM berth WHERE name > 'b'"} {
+		want, got := query(t, m, statement), query(t, l, statement)
+		if len(got.Rows) < 2 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", statement, got, want)
+		}
+	}
+	for name, w := range map[string]*World{"memory": m, "loaded": l} {
+		for _, statement := range []string{"DELETE FROM berth", "PRAGMA page_count"} {
+			if _, err := w.Query(ctx, statement, nil); err == nil {
+				t.Errorf("%s: %s is allowed", name, statement)
+			}
+		}
+	}
+	if _, err := Loaded(sch, filepath.Join(t.TempDir(), "none"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
 	}
 }
