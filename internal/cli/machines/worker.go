@@ -252,7 +252,8 @@ func (w *worker) able(o *settings.Run, classes []string) []string {
 
 // run1 makes the run that plays what is ordered.
 func (w *worker) run1(ctx context.Context, o *settings.Run, s *suite.Suite, dir string,
-	welcome *fleet.Welcome, stop context.CancelCauseFunc, quota *fleet.Quota) (run *episode.Run, done func() error, err error) {
+	welcome *fleet.Welcome, stop context.CancelCauseFunc, quota *fleet.Quota) (
+	run *episode.Run, done func() error, err error) {
 	var closing []func() error
 	closeAll := func() error { // a failing return sets done to nil
 		var errs []error

@@ -94,7 +94,7 @@ func waited(t *testing.T, cmd *exec.Cmd, moment <-chan time.Time) error {
 }
 
 // exported are the episodes of a run by id, without times.
-func exported(t *testing.T, run string) (map[string]string, bool) {
+func exported(t testing.TB, run string) (map[string]string, bool) {
 	t.Helper()
 	o := inside(t, "export", run)
 	if o.code == 2 { // nothing was written of it yet

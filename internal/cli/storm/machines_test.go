@@ -39,7 +39,7 @@ type process struct {
 	ended chan error
 }
 
-func launch(t *testing.T, cmd *exec.Cmd) *process {
+func launch(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, ended: make(chan error, 1)}
 	cmd.Stderr = &p.said
@@ -70,7 +70,7 @@ func (p *process) kill() {
 }
 
 // wait waits for the end.
-func (p *process) wait(t *testing.T) error {
+func (p *process) wait(t testing.TB) error {
 	t.Helper()
 	select {
 	case err := <-p.ended:
@@ -85,7 +85,7 @@ func (p *process) wait(t *testing.T) error {
 
 // fleet is a run that several processes play, and what an undisturbed process made of the same run.
 type fleet struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	address string
 	token   string
@@ -115,7 +115,7 @@ func newFleet(t *testing.T, trials int, agents ...string) *fleet {
 }
 
 // unplayed is a run that no single process has played.
-func unplayed(t *testing.T, args ...string) *fleet {
+func unplayed(t testing.TB, args ...string) *fleet {
 	t.Helper()
 	f := &fleet{t: t, dir: t.TempDir(), args: args}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -303,8 +303,11 @@ func (c *cutter) cut() {
 func (f *fleet) status() (s struct {
 	Done, Repeated, Returned, Refused int
 	Lost                              int `json:"lost_workers"`
-	Workers                           []struct{ Name string }
-	Conflicts                         []struct{ Episode, Worker string }
+	Workers                           []struct {
+		Name string
+		Done int
+	}
+	Conflicts []struct{ Episode, Worker string }
 }, ok bool) {
 	o := inside(f.t, "status", f.run(), "--json")
 	return s, o.code == 0 && json.Unmarshal([]byte(o.out), &s) == nil
@@ -499,6 +502,40 @@ func clumsy(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, `{"choices": [{"message": %s, "finish_reason": "stop"}],
 		"usage": {"prompt_tokens": 9, "completion_tokens": 3}}`, message) // the client reports what it lacks
+}
+
+// BenchmarkJoin measures how long a new worker takes from the start of its process, with an empty cache, until status
+// shows an episode that it has finished. The run is on the whole demo suite.
+func BenchmarkJoin(b *testing.B) {
+	suite := filepath.Join(b.TempDir(), "suite")
+	must(b, "build", "--corpus", "demo", "--style", "func", "--fault", "exec.timeout", "--out", suite)
+	f := unplayed(b, suite, "--agent", "blind", "--trials", "1000", "--lean")
+	f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+	f.until("it listens", func() bool { _, ok := f.status(); return ok })
+	var took time.Duration
+	for n := 0; b.Loop(); n++ {
+		if err := os.RemoveAll(filepath.Join(f.dir, "cache-0")); err != nil {
+			b.Fatal(err)
+		}
+		began, name := time.Now(), fmt.Sprint("number ", n)
+		w := f.work(0, f.address, "--name", name)
+		f.until("a worker finishes an episode", func() bool {
+			s, _ := f.status()
+			for _, known := range s.Workers {
+				if known.Name == name && known.Done > 0 {
+					return true
+				}
+			}
+			return false
+		})
+		took += time.Since(began)
+		if err := w.cmd.Process.Signal(os.Interrupt); err != nil { // a killed one would keep its orders from the next
+			b.Fatal(err)
+		}
+		_ = w.wait(b) // that it was interrupted
+	}
+	f.main.kill()
+	b.ReportMetric(took.Seconds()/float64(b.N), "s/join")
 }
 
 // TestAWorkerThatCannotBeginSaysWhy starts a worker with an address that no model can have.

@@ -47,6 +47,7 @@ type Worker struct {
 	// consumers are those of the classes, once they are known.
 	consumers map[string]jetstream.Consumer
 	done      int
+	begun     bool // an episode
 	paused    bool
 	drained   bool
 	failures  int   // of Seatrial itself, in a row
@@ -57,6 +58,7 @@ type Worker struct {
 	finished  chan struct{}
 	room      chan struct{} // bounds the records that are not committed
 	changed   chan struct{} // closed and replaced when paused changes
+	news      chan struct{} // something that status shall show before the next beat is due
 	stop      context.CancelFunc
 }
 
@@ -147,6 +149,7 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	w.playing, w.texts = map[string]under{}, map[string]bool{}
 	w.mu.Unlock()
 	w.finished, w.changed, w.room = make(chan struct{}), make(chan struct{}), make(chan struct{}, maxUnsent)
+	w.news = make(chan struct{}, 1)
 	w.heard, w.consumers = time.Now(), map[string]jetstream.Consumer{}
 	if w.js, err = jetstream.New(w.Conn); err != nil {
 		return false, err
@@ -256,13 +259,26 @@ func (w *Worker) settle(ctx context.Context) {
 	}
 }
 
-// live says every two seconds that the worker lives, and sends again what was not acknowledged.
+// live says every two seconds that the worker lives, and at once that it has begun its first episode and finished it.
 func (w *Worker) live(ctx context.Context) {
+	due := time.NewTicker(beatEvery)
+	defer due.Stop()
 	for {
 		w.sayBeat(false)
-		if pause(ctx, beatEvery) != nil {
+		select {
+		case <-due.C:
+		case <-w.news:
+		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// tell makes the worker say a beat before the next one is due.
+func (w *Worker) tell() {
+	select {
+	case w.news <- struct{}{}:
+	default: // it is about to
 	}
 }
 
@@ -492,7 +508,12 @@ func (w *Worker) one(ctx, life context.Context, wire *orderJSON, d *delivery, ba
 	}
 	w.mu.Lock()
 	w.playing[id] = under{o.Header.Instance, time.Now()}
+	first := !w.begun
+	w.begun = true
 	w.mu.Unlock()
+	if first {
+		w.tell()
+	}
 	var record *episode.Record
 	if err == nil {
 		record, err = w.perform(ctx, o)
@@ -646,6 +667,9 @@ func (w *Worker) due(u *unsent) bool {
 // committed forgets a parcel that the run has.
 func (w *Worker) committed(hash string, u *unsent) {
 	w.mu.Lock()
+	if w.done == 0 {
+		defer w.tell()
+	}
 	for i := range u.records {
 		w.done++
 		if len(w.texts)+len(u.records[i].texts) > maxTexts {
