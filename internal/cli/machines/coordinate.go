@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/program"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -79,21 +79,10 @@ type contact struct {
 	Fleet settings.Fleet `json:"fleet"`
 }
 
-// Versions names what must be equal in coordinator and workers.
-func Versions() string { return fleet.Versions(version()) }
-
-// version is that of the program.
-func version() string {
-	program := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		program = info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
-				program += " " + s.Value
-			}
-		}
-	}
-	return program
+// build names what must be equal in coordinator and workers.
+func build() (fleet.Build, error) {
+	code, err := program.Code()
+	return fleet.Build{Formats: fleet.Formats(), Code: code}, err
 }
 
 // Team is a coordinator with its own worker.
@@ -151,6 +140,10 @@ func (h *Host) Gather(
 	if err != nil {
 		return nil, err
 	}
+	made, err := build()
+	if err != nil {
+		return nil, err
+	}
 	r.Index()
 	own := *r // plays here what it is asked to, as workers do
 	replicas := 1
@@ -162,7 +155,7 @@ func (h *Host) Gather(
 			"they are in the run's file, so a loss costs time alone")
 	}
 	t.coordinator, err = fleet.Start(ctx, fleet.Config{
-		Run: r, Conn: t.conn, ID: id, Versions: Versions(), Welcome: *welcome, Folder: filepath.Join(t.folder, folderSend),
+		Run: r, Conn: t.conn, ID: id, Build: made, Welcome: *welcome, Folder: filepath.Join(t.folder, folderSend),
 		Replicas: replicas, Window: window, Concurrency: o.Concurrency, Ledger: ledger, Class: Classes(o),
 		Notice: func(text string) { h.Note("%s", text) }, Conflicts: filepath.Join(t.folder, folderConflict),
 		Complete: t.complete(r, ledger),

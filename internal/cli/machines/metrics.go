@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/fleet"
@@ -49,6 +50,20 @@ func (w *worker) serveMetrics(ctx context.Context, p *fleet.Worker) (stop func()
 		cancel()
 		return <-ended
 	}, nil
+}
+
+// version is that of the program, as figures show it.
+func version() string {
+	name := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		name = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
+				name += " " + s.Value
+			}
+		}
+	}
+	return name
 }
 
 func one(yes bool) int {

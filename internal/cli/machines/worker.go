@@ -39,6 +39,7 @@ type worker struct {
 	python      string
 	embeddings  string
 	metrics     string
+	anyBuild    bool
 }
 
 func (h *Host) workerCommand() *cobra.Command {
@@ -69,6 +70,8 @@ func (h *Host) workerCommand() *cobra.Command {
 	f.StringVar(&w.baseURL, "base-url", "", "address of the model's server as seen from here; empty takes the run's")
 	f.StringVar(&w.embeddings, "embeddings-url", "", settings.EmbeddingsUsage)
 	settings.PythonFlag(f, &w.python)
+	f.BoolVar(&w.anyBuild, "any-build", false,
+		"join though the coordinator's program has other code, or cannot show that it has the same")
 	f.StringVar(&w.metrics, "metrics", "", "`ADDRESS` that answers at /metrics with figures for Prometheus, as "+
 		"127.0.0.1:9464")
 	return cmd
@@ -106,12 +109,17 @@ func (w *worker) work(ctx context.Context) error {
 		return connectError(w.fleet.Servers, err)
 	}
 	defer conn.Close()
-	welcome, err := fleet.Greet(ctx, conn, Versions(), w.run, notice)
+	made, err := build()
+	if err != nil {
+		return err
+	}
+	welcome, err := fleet.Greet(ctx, conn, made, w.anyBuild, w.run, notice)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return diag.Usagef("%v", err).WithHint("use the same version on all machines")
+		return diag.Usagef("%v", err).WithHint("the same program on all machines; --any-build if you know that its " +
+			"code is the same")
 	}
 	return w.play(ctx, conn, welcome)
 }

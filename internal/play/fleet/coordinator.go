@@ -37,7 +37,7 @@ type Config struct {
 	Run         *episode.Run // its Store is open; [episode.Run.Index] was called
 	Conn        *nats.Conn
 	ID          string // [RunID]
-	Versions    string // [Versions]
+	Build       Build
 	Welcome     Welcome
 	Folder      string // with the files of the welcome
 	Replicas    int    // of the streams

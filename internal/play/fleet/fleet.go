@@ -69,15 +69,23 @@ func RunID(meta *episode.Meta) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// Versions names everything that must be equal in a coordinator and its workers: program is the version of Seatrial.
-func Versions(program string) string {
-	return program + " " + Format + " " + episode.RunFormat + " " + transcript.Format + " " + suite.Generator
+// Build names what must be equal in a coordinator and its workers.
+type Build struct {
+	Formats string // [Formats]
+	Code    string // of the program
+}
+
+// Formats names the formats that a coordinator and its workers exchange.
+func Formats() string {
+	return Format + " " + episode.RunFormat + " " + transcript.Format + " " + suite.Generator
 }
 
 // hello is what a worker asks for.
 type hello struct {
-	Versions string `json:"versions"`
-	Run      string `json:"run"` // "" takes any
+	Versions string `json:"versions"` // the formats of a [Build]
+	Code     string `json:"code"`
+	AnyBuild bool   `json:"any_build,omitempty"` // the code may be another one
+	Run      string `json:"run"`                 // "" takes any
 }
 
 // Welcome is what a worker learns of a run.

@@ -46,7 +46,7 @@ func coordinated(t *testing.T, changes ...func(*Config)) (c *Coordinator, worker
 		return conn
 	}
 	config := Config{
-		Conn: connect(), ID: "r", Versions: "ours", Welcome: Welcome{Classes: []string{ClassPolicy}}, Folder: t.TempDir(),
+		Conn: connect(), ID: "r", Build: Build{"formats", "ours"}, Welcome: Welcome{Classes: []string{ClassPolicy}}, Folder: t.TempDir(),
 		Conflicts: t.TempDir(), Replicas: 1, Window: 8, Concurrency: 8,
 		Class: func(*transcript.Header) string { return ClassPolicy }, Notice: notice,
 	}
@@ -539,16 +539,34 @@ func TestRecordsThatCannotBeReadAreRefused(t *testing.T) {
 	}
 }
 
-// TestAWorkerOfAnotherVersionIsRefused greets a coordinator as another version, and as the same.
-func TestAWorkerOfAnotherVersionIsRefused(t *testing.T) {
-	_, conn, _ := coordinated(t)
+// TestAWorkerOfAnotherBuildIsRefused greets a coordinator with other formats and other code. A worker may insist on
+// other code, and not on other formats.
+func TestAWorkerOfAnotherBuildIsRefused(t *testing.T) {
+	_, conn, said := coordinated(t)
 	notice := func(text string) { t.Error(text) }
-	_, err := Greet(t.Context(), conn, "theirs", "", notice)
-	if err == nil || !strings.Contains(err.Error(), "ours") || !strings.Contains(err.Error(), "theirs") {
-		t.Errorf("%v", err)
+	for _, c := range []struct {
+		build Build
+		any   bool
+		want  string // of the refusal
+	}{
+		{Build{"formats", "ours"}, false, ""},
+		{Build{"formats", "theirs"}, true, ""},
+		{Build{"formats", "theirs"}, false, "another build: ours; this worker is theirs"},
+		{Build{"formats", ""}, false, "another build: ours"},
+		{Build{"others", "ours"}, false, "another version: formats; this worker is others"},
+		{Build{"others", "theirs"}, true, "another version: formats; this worker is others"},
+	} {
+		w, err := Greet(t.Context(), conn, c.build, c.any, "", notice)
+		var refused *RefusedError
+		switch {
+		case c.want == "" && (err != nil || w.Run != "r"):
+			t.Errorf("%v: %+v, %v", c, w, err)
+		case c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%v: %v, want %q", c, err, c.want)
+		}
 	}
-	if w, err := Greet(t.Context(), conn, "ours", "r", notice); err != nil || w.Run != "r" {
-		t.Errorf("%+v, %v", w, err)
+	if n := strings.Count(said(), "a worker of another build joins: theirs"); n != 1 {
+		t.Errorf("%d notices, want 1: %s", n, said())
 	}
 }
 

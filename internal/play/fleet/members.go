@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -45,10 +46,19 @@ func (c *Coordinator) hello(m *nats.Msg) {
 	if !decode(m.Data, &h) || h.Run != "" && h.Run != c.ID {
 		return
 	}
-	if h.Versions != c.Versions {
-		reply(m, &Welcome{Run: c.ID, Refused: fmt.Sprintf("the run is coordinated by another version: %s; this worker is %s",
-			c.Versions, h.Versions)})
+	refuse := func(what, ours, theirs string) {
+		reply(m, &Welcome{Run: c.ID, Refused: fmt.Sprintf("the run is coordinated by another %s: %s; this worker is %s", what,
+			ours, theirs)})
+	}
+	switch {
+	case h.Versions != c.Build.Formats:
+		refuse("version", c.Build.Formats, h.Versions)
 		return
+	case h.Code != c.Build.Code && !h.AnyBuild:
+		refuse("build", c.Build.Code, h.Code)
+		return
+	case h.Code != c.Build.Code:
+		c.Notice(fmt.Sprintf("a worker of another build joins: %s; this one is %s", diag.Printable(h.Code), c.Build.Code))
 	}
 	w := c.Welcome
 	w.Run = c.ID

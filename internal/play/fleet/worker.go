@@ -108,9 +108,16 @@ const maxTexts = 1 << 17
 // NewNumber returns a number that no other worker has.
 func NewNumber() string { return nuid.Next() }
 
-// Greet asks for a run, until a coordinator answers. run may be "" for any.
-func Greet(ctx context.Context, conn *nats.Conn, versions, run string, notice func(string)) (*Welcome, error) {
-	data, err := task.Marshal(&hello{Versions: versions, Run: run})
+// RefusedError is why a coordinator wants no worker of this program.
+type RefusedError struct{ Message string }
+
+func (e *RefusedError) Error() string { return e.Message }
+
+// Greet asks for a run, until a coordinator answers. run may be "" for any. A coordinator of other formats refuses
+// ([*RefusedError]), and one of other code does unless anyBuild is set.
+func Greet(ctx context.Context, conn *nats.Conn, build Build, anyBuild bool, run string, notice func(string)) (
+	*Welcome, error) {
+	data, err := task.Marshal(&hello{Versions: build.Formats, Code: build.Code, AnyBuild: anyBuild, Run: run})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +131,7 @@ func Greet(ctx context.Context, conn *nats.Conn, versions, run string, notice fu
 				return nil, fmt.Errorf("the coordinator's answer cannot be read: %w", err)
 			}
 			if w.Refused != "" {
-				return nil, errors.New(w.Refused)
+				return nil, &RefusedError{w.Refused}
 			}
 			return &w, nil
 		}

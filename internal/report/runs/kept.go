@@ -14,9 +14,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"sync"
 
+	"github.com/seatrial/seatrial/internal/diag/program"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
@@ -146,41 +145,9 @@ func (b *book) close() error {
 	return err
 }
 
-// program identifies this program: what it grades, another one may grade otherwise.
-var program = sync.OnceValues(func() (string, error) {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		var revision, modified string
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				revision = s.Value
-			case "vcs.modified":
-				modified = s.Value
-			}
-		}
-		if revision != "" && modified == "false" {
-			return revision, nil
-		}
-	}
-	file, err := os.Open("/proc/self/exe") // also after the file at its path was replaced
-	if err != nil {
-		var path string
-		if path, err = os.Executable(); err == nil {
-			file, err = os.Open(path)
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // nothing was written
-	sum := sha256.New()
-	_, err = io.Copy(sum, file)
-	return hex.EncodeToString(sum.Sum(nil)), err
-})
-
 // state identifies all that rows depend on: the episodes, what judges think of them, the suite, and this program.
 func (r *Run) state(ctx context.Context) (string, error) {
-	name, err := program()
+	name, err := program.Code() // what it grades, another one may grade otherwise
 	if err != nil {
 		return "", err
 	}
