@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,7 +154,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		return err
 	}
 	run := runs.Of(store, s)
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, store.Close(), a.dropUnbegun(ctx, o.Out, resume, err)) }()
 	a.resumeHint = cast.Resume
 	worlds := proof.NewWorlds(s, o.Neighbours)
 	defer worlds.Close()
@@ -189,6 +190,20 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		return err
 	}
 	return errors.Join(conflicts, a.ownFailures(ctx, store, progress))
+}
+
+// unbegunError is why no episode of a run could begin.
+type unbegunError struct{ error }
+
+func (e *unbegunError) Unwrap() error { return e.error }
+
+// dropUnbegun removes a new run, closed, of which no episode could begin: it would be in the way of the next attempt.
+func (a *app) dropUnbegun(ctx context.Context, path string, resume bool, why error) error {
+	var unbegun *unbegunError
+	if resume || ctx.Err() != nil || !errors.As(why, &unbegun) {
+		return nil
+	}
+	return os.Remove(path)
 }
 
 // resumes is what resumes a run.
@@ -234,7 +249,7 @@ func (a *app) together(ctx context.Context, run *runs.Run, r *episode.Run, o *se
 	ledger *model.Ledger) (progress episode.Progress, rows []report.Row, conflicts, err error) {
 	team, err := a.machines(a.host()).Gather(ctx, o, run.Suite, r, ledger)
 	if err != nil {
-		return progress, nil, nil, err
+		return progress, nil, nil, &unbegunError{err}
 	}
 	progress, rows, err = a.execute(ctx, run, r, spent, team)
 	conflicts = team.Close(err == nil)

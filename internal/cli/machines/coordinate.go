@@ -122,6 +122,7 @@ func (h *Host) Gather(
 	defer func() {
 		if err != nil {
 			t.release()
+			err = errors.Join(err, t.clear())
 		}
 	}()
 	if err := os.MkdirAll(t.folder, 0o700); err != nil {
@@ -229,10 +230,13 @@ func connectError(servers []string, err error) error {
 		return err
 	}
 	e := diag.Usagef("%s: %v", strings.Join(servers, ","), err)
-	if errors.Is(err, nats.ErrAuthorization) {
+	switch text := err.Error(); {
+	case errors.Is(err, nats.ErrAuthorization):
 		return e.WithHint("--token-file with the coordinator's token, or --nats-creds")
+	case strings.Contains(text, "nkey"), strings.Contains(text, "nonce"):
+		return e.WithHint("--nats-creds with a file of credentials, as `nsc generate creds` writes it")
 	}
-	return e.WithHint("check the address, and --tls-ca")
+	return e.WithHint("check the address, --tls-ca and --nats-creds")
 }
 
 // welcome prepares what workers are told, and the files that they fetch.
@@ -419,10 +423,7 @@ func (t *Team) close(finished bool) error {
 	t.release()
 	_ = os.Remove(filepath.Join(t.folder, fileContact)) // nobody answers there any more
 	if finished {
-		for _, name := range []string{folderQueue, folderSend, folderSpool} {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(t.folder, name)))
-		}
-		_ = os.Remove(t.folder) // unless it has conflicts
+		err = errors.Join(err, os.RemoveAll(filepath.Join(t.folder, folderSpool)), t.clear())
 	}
 	if err == nil && len(conflicts) > 0 {
 		err = &diag.Error{Exit: diag.ExitFailed, Message: fmt.Sprintf(
@@ -430,6 +431,14 @@ func (t *Team) close(finished bool) error {
 			conflicts[0].Episode, conflicts[0].Worker),
 			Hint: "the first of each is kept; the others are in " + filepath.Join(t.folder, folderConflict)}
 	}
+	return err
+}
+
+// clear removes what a coordinator makes again when it starts, and the folder unless it has conflicts or records.
+func (t *Team) clear() error {
+	err := errors.Join(os.RemoveAll(filepath.Join(t.folder, folderQueue)),
+		os.RemoveAll(filepath.Join(t.folder, folderSend)))
+	_ = os.Remove(t.folder) // or something is left in it
 	return err
 }
 

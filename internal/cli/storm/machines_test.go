@@ -582,6 +582,37 @@ func (b *broker) start() {
 
 func (b *broker) stop() { b.server.Shutdown(); b.server.WaitForShutdown() }
 
+// TestARunThatCannotBeginLeavesNothing asks a server that refuses: there is no run that would be in the way. A run that
+// has begun stays.
+func TestARunThatCannotBeginLeavesNothing(t *testing.T) {
+	f := unplayed(t, someSuites(t)["func"], "--agent", "gold", "--limit", "3")
+	b := &broker{t: t, folder: filepath.Join(f.dir, "broker"), port: server.RANDOM_PORT}
+	b.start()
+	defer b.stop()
+	wrong := filepath.Join(f.dir, "wrong")
+	if err := os.WriteFile(wrong, []byte(strings.Repeat("other", 4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	there := []string{"--nats", fmt.Sprintf("nats://127.0.0.1:%d", b.port), "--token-file"}
+	refused := func() {
+		t.Helper()
+		if err := f.coordinate(append(there, wrong)...).wait(t); err == nil || f.main.cmd.ProcessState.ExitCode() != 2 ||
+			!strings.Contains(f.main.said.String(), "Authorization Violation") {
+			t.Fatalf("%v\n%s", err, f.main.said.String())
+		}
+	}
+	refused()
+	if left, _ := filepath.Glob(f.run() + "*"); len(left) > 0 {
+		t.Fatalf("%q is left", left)
+	}
+	if err := f.coordinate(append(there, f.token)...).wait(t); err != nil {
+		t.Fatalf("%v\n%s", err, f.main.said.String())
+	}
+	f.want, _ = exported(t, f.run())
+	refused()
+	f.same("after a refused resume")
+}
+
 // TestLostQueuesLoseNothing stops the server of a run, deletes its files and starts it again, while orders and records
 // are in its queue.
 func TestLostQueuesLoseNothing(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -92,11 +93,16 @@ func (b *Broker) Close() {
 // Connect connects to servers. It tries again until one is reached or ctx is done, and says so once to notice; a server
 // that refuses is an error at once. in, if not nil, is a server in this process.
 func Connect(ctx context.Context, name string, a *Access, in *Broker, notice func(string)) (*nats.Conn, error) {
+	var forbidden sync.Once // would be said every few seconds
 	options := []nats.Option{
 		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond), nats.Timeout(3 * time.Second),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // each request reports its own
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // each request reports its own
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				forbidden.Do(func() { notice(fmt.Sprintf("the server does not let this user do all that is needed: %v", err)) })
+			}
+		}),
 	}
 	if a.Token != "" {
 		options = append(options, nats.Token(a.Token))
