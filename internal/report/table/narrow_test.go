@@ -34,3 +34,39 @@ func TestNamesStayWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestFiguresStayWhole prints a table whose columns may not be hidden: no line is too long, and every figure is printed
+// once, beside the name of its row and under its heading.
+func TestFiguresStayWhole(t *testing.T) {
+	columns := []Column[string]{Text("agent", "agent", func(name string) string { return name })}
+	for _, head := range []string{"took effect", "failed without noticing", "misreported", "failed midway"} {
+		columns = append(columns, Told(head, head, 0, Fixed(0), func(name string) (*float64, string) {
+			return nil, name[:1] + ":" + head[:3] + head[len(head)-3:]
+		}))
+	}
+	tab := Make("Outcomes", []string{"blind", "recover"}, columns)
+	for width := 70; width >= 24; width-- {
+		text := tab.Text(Terminal{Width: width})
+		for line := range strings.Lines(text) {
+			if Width(strings.TrimRight(line, "\n")) > width {
+				t.Errorf("%d columns: %q", width, line)
+			}
+		}
+		for _, name := range []string{"blind", "recover"} {
+			for _, head := range []string{"tooect", "faiing", "misted", "faiway"} {
+				if strings.Count(text, name[:1]+":"+head) != 1 {
+					t.Errorf("%d columns, %s %s:\n%s", width, name, head, text)
+				}
+			}
+		}
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, ":") && !strings.HasPrefix(line, "blind ") && !strings.HasPrefix(line, "recover ") {
+				t.Errorf("%d columns, a row without its name: %q", width, line)
+			}
+		}
+	}
+	if text := tab.Text(Terminal{Width: 60}); !strings.Contains(text, "failed\n") || !strings.Contains(text, "  without") ||
+		strings.Count(text, "blind") != 1 {
+		t.Errorf("headings are not folded before columns move:\n%s", text)
+	}
+}

@@ -21,6 +21,7 @@ type Table struct {
 	Records []map[string]any
 	wilson  bool // some interval is Wilson's
 	label   int  // the width of the first column where its names have lines of their own; 0 where they fit
+	folded  bool // headings take several lines
 }
 
 // Missing is the key of a record that says why values are missing.

@@ -18,31 +18,18 @@ type Terminal struct {
 
 const gap = "  " // between columns
 
-// Text writes the table, aligned. Where the terminal is too narrow, columns of high rank are hidden and named below the
-// table, and names that are too long for the first column have a line of their own.
+// Text writes the table, aligned. Where the terminal is too narrow, headings are folded, columns of high rank are hidden
+// and named below the table, and names that are too long for the first column have a line of their own. If that is not
+// enough, the columns are written in several blocks, each with the names of the rows.
 func (t *Table) Text(terminal Terminal) string {
 	var b strings.Builder
 	shown, hidden := t.present().fitting(terminal.Width)
-	widths := shown.widths()
-	header := make([]string, len(shown.Heads))
-	for i, h := range shown.Heads {
-		header[i] = h.Name
-	}
-	bold := func(s string) string {
-		if s = terminal.Safe(s); terminal.Colour && s != "" {
-			return "\x1b[1m" + s + "\x1b[0m"
+	b.WriteString(terminal.bold(t.Title) + "\n\n")
+	for i, block := range shown.blocks(terminal.Width) {
+		if i > 0 {
+			b.WriteByte('\n')
 		}
-		return s
-	}
-	heading := bold(t.Title) + "\n\n" + bold(shown.line(header, widths)) + "\n"
-	for i, row := range shown.Cells {
-		if shown.label > 0 && Width(row[0]) > shown.label {
-			if i == 0 || row[0] != shown.Cells[i-1][0] {
-				b.WriteString(Cut(row[0], terminal.Width) + "\n")
-			}
-			row = append([]string{""}, row[1:]...)
-		}
-		b.WriteString(shown.line(row, widths) + "\n")
+		block.write(&b, terminal)
 	}
 	notes := t.notes()
 	if len(hidden) > 0 {
@@ -52,9 +39,76 @@ func (t *Table) Text(terminal Terminal) string {
 		b.WriteByte('\n')
 	}
 	for _, note := range notes {
-		b.WriteString(strings.Join(Wrapped(note, terminal.Width), "\n") + "\n")
+		b.WriteString(terminal.Safe(strings.Join(Wrapped(note, terminal.Width), "\n")) + "\n")
 	}
-	return heading + terminal.Safe(b.String())
+	return b.String()
+}
+
+// write writes the headings and the rows.
+func (t *Table) write(b *strings.Builder, terminal Terminal) {
+	widths := t.widths()
+	for _, line := range t.headings(widths) {
+		b.WriteString(terminal.bold(t.line(line, widths)) + "\n")
+	}
+	for i, row := range t.Cells {
+		if t.label > 0 && Width(row[0]) > t.label {
+			if i == 0 || row[0] != t.Cells[i-1][0] {
+				b.WriteString(terminal.Safe(Cut(row[0], terminal.Width)) + "\n")
+			}
+			row = append([]string{""}, row[1:]...)
+		}
+		b.WriteString(terminal.Safe(t.line(row, widths)) + "\n")
+	}
+}
+
+// headings are the lines of the headings; the last lines of all headings are side by side.
+func (t *Table) headings(widths []int) [][]string {
+	folded, most := make([][]string, len(t.Heads)), 1
+	for i, h := range t.Heads {
+		folded[i] = []string{h.Name}
+		if t.folded {
+			folded[i] = Wrapped(h.Name, widths[i])
+		}
+		most = max(most, len(folded[i]))
+	}
+	lines := make([][]string, most)
+	for l := range lines {
+		lines[l] = make([]string, len(t.Heads))
+		for i, parts := range folded {
+			if at := l - most + len(parts); at >= 0 {
+				lines[l][i] = parts[at]
+			}
+		}
+	}
+	return lines
+}
+
+// blocks splits a table that is wider than limit: the leading columns of names are repeated, and each of the others is
+// in one block.
+func (t *Table) blocks(limit int) []*Table {
+	names := slices.IndexFunc(t.Heads, func(h Head) bool { return h.Right })
+	if limit <= 0 || names < 1 || t.width() <= limit {
+		return []*Table{t}
+	}
+	var list []*Table
+	for from := names; from < len(t.Heads); {
+		upTo := from + 1
+		part := func(end int) *Table { return t.keeping(func(i int) bool { return i < names || i >= from && i < end }) }
+		for upTo < len(t.Heads) && part(upTo+1).width() <= limit {
+			upTo++
+		}
+		list = append(list, part(upTo))
+		from = upTo
+	}
+	return list
+}
+
+// bold makes a text that is safe to print bold if the terminal shows colours.
+func (t Terminal) bold(text string) string {
+	if text = t.Safe(text); t.Colour && text != "" {
+		return "\x1b[1m" + text + "\x1b[0m"
+	}
+	return text
 }
 
 // Safe returns a text without control characters if the terminal shows colours, because its reader must then pass on
@@ -99,7 +153,7 @@ func (t *Table) present() *Table {
 }
 
 func (t *Table) keeping(keep func(i int) bool) *Table {
-	out := &Table{Cells: make([][]string, len(t.Cells))}
+	out := &Table{Cells: make([][]string, len(t.Cells)), label: t.label, folded: t.folded}
 	for i, h := range t.Heads {
 		if !keep(i) {
 			continue
@@ -114,8 +168,8 @@ func (t *Table) keeping(keep func(i int) bool) *Table {
 
 func (t *Table) widths() []int {
 	widths := make([]int, len(t.Heads))
-	for i, h := range t.Heads {
-		widths[i] = Width(h.Name)
+	for i := range t.Heads {
+		widths[i] = t.headWidth(i)
 		for _, row := range t.Cells {
 			widths[i] = max(widths[i], Width(row[i]))
 		}
@@ -126,6 +180,18 @@ func (t *Table) widths() []int {
 	return widths
 }
 
+// headWidth is the least width of a heading.
+func (t *Table) headWidth(i int) int {
+	if !t.folded {
+		return Width(t.Heads[i].Name)
+	}
+	most := 0
+	for word := range strings.FieldsSeq(t.Heads[i].Name) {
+		most = max(most, Width(word))
+	}
+	return most
+}
+
 func (t *Table) width() int {
 	total := -len(gap)
 	for _, w := range t.widths() {
@@ -134,13 +200,14 @@ func (t *Table) width() int {
 	return total
 }
 
-// fitting hides columns until the table is no wider than limit, and shortens cells if that is not enough. It returns
-// the names of the hidden columns too.
+// fitting folds headings and hides columns until the table is no wider than limit, and shortens cells if that is not
+// enough. It returns the names of the hidden columns too.
 func (t *Table) fitting(limit int) (*Table, []string) {
 	var hidden []string
 	if limit <= 0 {
 		return t, nil
 	}
+	t.folded = t.width() > limit
 	for t.width() > limit {
 		worst := 0
 		for i, h := range t.Heads {
@@ -168,14 +235,14 @@ func (t *Table) shorten(limit int) {
 	for excess := t.width() - limit; excess > 0; excess = t.width() - limit {
 		widths, widest := t.widths(), -1
 		for i, h := range t.Heads {
-			if !h.Right && widths[i] > max(minName, Width(h.Name)) && (widest < 0 || widths[i] > widths[widest]) {
+			if !h.Right && widths[i] > max(minName, t.headWidth(i)) && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
 		if widest < 0 {
 			return
 		}
-		target := max(minName, Width(t.Heads[widest].Name), widths[widest]-excess)
+		target := max(minName, t.headWidth(widest), widths[widest]-excess)
 		if widest == 0 && len(t.Heads) > 1 {
 			t.label = target
 			continue
