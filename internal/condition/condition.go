@@ -340,5 +340,8 @@ func unknownOf(what, name string, kinds ...string) error {
 			known = append(known, catalogue[i].Name)
 		}
 	}
-	return diag.Unknown(what, name, known)
+	if slices.Contains(kinds, KindEnvironment) {
+		return diag.Unknown(what, name, known, "seatrial faults")
+	}
+	return diag.Unknown(what, name, known, "seatrial build --help")
 }

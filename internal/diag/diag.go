@@ -174,8 +174,15 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// Unknown returns an error that says that name is not one of known, and suggests the nearest.
-func Unknown(kind, name string, known []string) *Error {
+// maxListed is how many known names a hint lists; of more it lists the nearest.
+const maxListed = 40
+
+// nearestListed is how many it lists then.
+const nearestListed = 6
+
+// Unknown returns an error that says that name is not one of known, and suggests the nearest. Where they are too many
+// to list, the first of the texts in all says how to see them, such as a command.
+func Unknown(kind, name string, known []string, all ...string) *Error {
 	e := Usagef("unknown %s %q", kind, name)
 	if near := Nearest(name, known); near != "" {
 		return e.WithHint("did you mean %q?", near)
@@ -185,7 +192,26 @@ func Unknown(kind, name string, known []string) *Error {
 	}
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)
-	return e.WithHint("one of: %s", strings.Join(sorted, ", "))
+	if len(sorted) <= maxListed {
+		return e.WithHint("one of: %s", strings.Join(sorted, ", "))
+	}
+	sort.SliceStable(sorted, func(i, j int) bool {
+		a, b := shared(name, sorted[i]), shared(name, sorted[j])
+		return a > b || a == b && distance(name, sorted[i]) < distance(name, sorted[j])
+	})
+	hint := fmt.Sprintf("one of %d; the nearest are %s", len(sorted), strings.Join(sorted[:nearestListed], ", "))
+	if len(all) > 0 {
+		hint += "; all: " + all[0]
+	}
+	return e.WithHint("%s", hint)
+}
+
+// shared is the number of bytes with which both texts begin.
+func shared(a, b string) (n int) {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 func distance(a, b string) int {

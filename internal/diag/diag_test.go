@@ -124,6 +124,20 @@ func TestUnknown(t *testing.T) {
 	if known[0] != "slot" {
 		t.Error("the known names were sorted in place")
 	}
+	for i := range maxListed - 2 {
+		known = append(known, fmt.Sprintf("exec.kind%02d", i))
+	}
+	if e := Unknown("fault", "exec.nonsense", known, "seatrial faults"); !strings.HasPrefix(e.Hint, "one of: exec.kind00, ") {
+		t.Error(e.Hint)
+	}
+	known = append(known, "exec.nozzle9")
+	want := "one of 41; the nearest are exec.nozzle9, exec.kind00, exec.kind01, exec.kind02, exec.kind03, exec.kind04"
+	if e := Unknown("fault", "exec.nonsense", known, "seatrial faults"); e.Hint != want+"; all: seatrial faults" {
+		t.Error(e.Hint)
+	}
+	if e := Unknown("fault", "exec.nonsense", known); e.Hint != want {
+		t.Error(e.Hint)
+	}
 }
 
 // FuzzNearest holds the edit distance to what makes it one, and Nearest to its bound.

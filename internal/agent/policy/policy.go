@@ -158,7 +158,7 @@ func New(name string, in Input) (*Policy, error) {
 	for i := range list {
 		names[i] = list[i].Name
 	}
-	return nil, diag.Unknown("policy", name, names)
+	return nil, diag.Unknown("policy", name, names, "seatrial run --help")
 }
 
 // Next returns the policy's next turn. After an answer or a stop it keeps stopping: an environment that refuses the

@@ -119,7 +119,7 @@ func (h *Host) checkOut(name, out string) error {
 	case name == "":
 		return nil
 	case !slices.Contains(known, name):
-		return diag.Unknown("chart", name, known)
+		return diag.Unknown("chart", name, known, "seatrial plot --help")
 	case out == "":
 		return diag.Usagef("--out is missing").WithHint("--out %s.svg", name)
 	case name == everything || out == "-":

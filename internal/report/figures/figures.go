@@ -72,7 +72,7 @@ func (s *Source) Chart(name string) (*chart.Chart, error) {
 		}
 		return c, nil
 	}
-	return nil, diag.Unknown("chart", name, known)
+	return nil, diag.Unknown("chart", name, known, "seatrial plot --help")
 }
 
 // All makes every chart for which the runs have data, and names the others.

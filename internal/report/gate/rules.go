@@ -130,7 +130,7 @@ func (r *Rule) check() (string, *diag.Error) {
 		return "hazard", diag.Unknown("hazard", r.Hazard, report.Hazards())
 	}
 	if r.Kind != "" && !slices.Contains(report.Kinds(), r.Kind) {
-		return "kind", diag.Unknown("kind of fault", r.Kind, report.Kinds())
+		return "kind", diag.Unknown("kind of fault", r.Kind, report.Kinds(), "seatrial faults")
 	}
 	return r.checkThreshold(m)
 }

@@ -157,7 +157,7 @@ func Build(name string, in Input) (*table.Table, error) {
 		t.Name, t.Title = name, e.Title
 		return t, nil
 	}
-	return nil, diag.Unknown("table", name, known)
+	return nil, diag.Unknown("table", name, known, "seatrial report --help")
 }
 
 // material is the input in the form that tables are counted from.

@@ -76,10 +76,14 @@ func (n *Names) Check(f Filter) error {
 		kind  string
 		given []string
 		known map[string]bool
-	}{{"agent", f.Agents, n.agents}, {"fault", f.Faults, n.conditions}, {"task", f.Tasks, n.tasks}} {
+		all   string
+	}{
+		{"agent", f.Agents, n.agents, "seatrial report RUN"}, {"fault", f.Faults, n.conditions, "seatrial report RUN --full"},
+		{"task", f.Tasks, n.tasks, "seatrial show RUN --limit 0"},
+	} {
 		for _, name := range check.given {
 			if !check.known[name] {
-				return diag.Unknown(check.kind, name, slices.Sorted(maps.Keys(check.known)))
+				return diag.Unknown(check.kind, name, slices.Sorted(maps.Keys(check.known)), check.all)
 			}
 		}
 	}
