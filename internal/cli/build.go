@@ -363,7 +363,8 @@ func (a *app) noteApart(conditions, faults []string) error {
 }
 
 func (a *app) printBuild(r *buildResult) {
-	a.printf("%s", brief.Build(r.Suite, &r.Counts, r.Digest, a.full))
+	width, _ := a.Width(a.raw.Out)
+	a.printf("%s", brief.Fit(brief.Build(r.Suite, &r.Counts, r.Digest, a.full), width))
 	if r.Seconds > 0 {
 		a.printf("  %.1f s, peak memory %.0f MiB\n", r.Seconds, r.PeakMiB)
 	}

@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -130,5 +131,25 @@ func TestProbeSaysWhyAnAgentIsNotTried(t *testing.T) {
 		if got := Probe([]report.Row{{About: &report.About{}, Grade: report.GradedOf(g)}}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestFitBreaksLinesAtBlanks keeps every word, in its order, and the columns before the break.
+func TestFitBreaksLinesAtBlanks(t *testing.T) {
+	text := "s1: 24 tasks\n  conflict.pair           5  no_column 65, too_few_rows 30, not drawn 145\n  digest     " +
+		strings.Repeat("8", 64) + "\n"
+	for width := 27; width <= 90; width++ {
+		fit := Fit(text, width)
+		if got, want := strings.Fields(fit), strings.Fields(text); !slices.Equal(got, want) {
+			t.Errorf("width %d: %q", width, fit)
+		}
+		for line := range strings.Lines(fit) {
+			if len(line) > width+1 && !strings.Contains(line, "88") {
+				t.Errorf("width %d: %q", width, line)
+			}
+		}
+	}
+	if Fit(text, 0) != text || !strings.Contains(Fit(text, 50), "  conflict.pair           5  no_column 65,\n             too_few") {
+		t.Errorf("%q", Fit(text, 50))
 	}
 }

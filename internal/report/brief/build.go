@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
@@ -53,6 +54,28 @@ func Build(path string, r *suite.Counts, digest string, full bool) string {
 	}
 	p.printf("\n  digest     %s\n", digest)
 	return p.String()
+}
+
+// Fit breaks the lines of such a description that are wider than width at blanks, and indents what follows. Without a
+// width, it returns the text as it is.
+func Fit(text string, width int) string {
+	const indent = 13 // of the first value of a line
+	if width <= 2*indent {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		for table.Width(strings.TrimRight(line, "\n")) > width {
+			at := strings.LastIndexByte(table.Cut(line, width+1), ' ')
+			if at < indent {
+				break // a single long word
+			}
+			b.WriteString(strings.TrimRight(line[:at], " ") + "\n")
+			line = strings.Repeat(" ", indent) + strings.TrimLeft(line[at:], " ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // proof prints the results of the proofs.

@@ -65,6 +65,9 @@ func costsOf(rows []report.Row) ([]Cost, error) {
 	return list, nil
 }
 
+// suiteSetting is the setting of a run that contains the path of its suite.
+const suiteSetting = "suite"
+
 // Of makes the card of a run from its suite, its settings, its report and its episodes. The error is that of
 // [report.GroupsOf].
 func Of(
@@ -83,6 +86,9 @@ func Of(
 		c.CostUSD += x.USD
 	}
 	for name, value := range settings {
+		if name == suiteSetting {
+			continue // a path of the machine that ran it; the card names the suite and its digest
+		}
 		if text := string(value); !slices.Contains([]string{`""`, "0", "[]", "false", "null"}, text) {
 			c.Settings[name] = value
 		}
@@ -176,7 +182,8 @@ func (c *Card) costTable() *table.Table {
 func (c *Card) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Card of a run on %s\n\n## What was measured\n\n", table.Escape(table.Clean(c.Suite)))
-	fmt.Fprintf(&b, "- suite `%s`, seed %d, built by %s\n", c.Digest, c.Seed, table.Escape(c.Harness))
+	fmt.Fprintf(&b, "- suite %s, digest `%s`, seed %d, built by %s\n", table.Escape(table.Clean(c.Suite)), c.Digest,
+		c.Seed, table.Escape(c.Harness))
 	for _, corpus := range c.Corpora {
 		fmt.Fprintf(&b, "- corpus %s (%s), licence %s, %d examples, digest `%s`\n", table.Escape(corpus.Name), corpus.Kind,
 			table.Escape(corpus.Licence), corpus.Examples, corpus.Digest)

@@ -28,7 +28,7 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 		r.Notes = []string{"the note of the run"}
 		c, err := Of(&suite.Manifest{Counts: suite.Counts{Read: 9, Rejected: 2, Tasks: 7, Weak: 3, Proven: 8,
 			RejectedByReason: map[string]int{"no_answer": 2}}},
-			map[string]json.RawMessage{"agent": []byte(`["a` + "`" + `b"]`), "seed": []byte("0"), "gate": []byte(`""`)}, r, rows)
+			map[string]json.RawMessage{"suite": []byte(`"/home/someone/suite"`), "agent": []byte(`["a` + "`" + `b"]`), "seed": []byte("0"), "gate": []byte(`""`)}, r, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,6 +46,9 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 			if !strings.Contains(text, want) {
 				t.Errorf("the card lacks %q:\n%s", want, text)
 			}
+		}
+		if strings.Contains(text, "/home/someone") {
+			t.Errorf("the card has the path of the suite:\n%s", text)
 		}
 		if strings.Contains(text, "- seed") || strings.Contains(text, "- gate") {
 			t.Errorf("the card has empty settings:\n%s", text)

@@ -43,6 +43,9 @@ func List(rows []*report.Row, width, limit int) string {
 	for _, r := range shown {
 		line(r.Grade.Episode, Verdict(r.Grade.Grade), agentOf(r), r.Grade.Instance)
 	}
+	if len(rows) == 0 {
+		return "no such episode\n"
+	}
 	if len(shown) < len(rows) {
 		w.line(fmt.Sprintf("%d of %d episodes; --limit 0 lists all", len(shown), len(rows)))
 	}

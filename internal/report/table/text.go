@@ -18,9 +18,9 @@ type Terminal struct {
 
 const gap = "  " // between columns
 
-// Text writes the table, aligned. Where the terminal is too narrow, headings are folded, columns of high rank are hidden
-// and named below the table, and names that are too long for the first column have a line of their own. If that is not
-// enough, the columns are written in several blocks, each with the names of the rows.
+// Text writes the table, aligned. Where the terminal is too narrow, headings are folded, columns of high rank are
+// hidden and named below the table, and names that are too long for the first column have a line of their own. If that
+// is not enough, the columns are written in several blocks, each with the names of the rows.
 func (t *Table) Text(terminal Terminal) string {
 	var b strings.Builder
 	shown, hidden := t.present().fitting(terminal.Width)
