@@ -3,6 +3,7 @@ package episode
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -131,7 +132,6 @@ type reader struct {
 	*Store
 	tx            *sql.Tx
 	events, turns *sql.Stmt
-	digests       rowDigests
 	found         seal     // of the episodes read
 	last          struct { // episode that was read
 		events     []byte
@@ -151,24 +151,19 @@ func (s *Store) reading(ctx context.Context, do func(*reader) error) error {
 		return wrapRead(s, err)
 	}
 	defer func() { _ = r.events.Close() }()
-	r.turns, err = tx.PrepareContext(ctx, `SELECT elapsed_ms FROM turns WHERE episode = ? ORDER BY turn`)
+	r.turns, err = tx.PrepareContext(ctx, `SELECT elapsed_ms, * FROM turns WHERE episode = ? ORDER BY turn`)
 	if err != nil {
 		return wrapRead(s, err)
 	}
 	defer func() { _ = r.turns.Close() }()
-	r.digests, err = prepareRowDigests(ctx, tx)
-	defer r.digests.close()
-	if err != nil {
-		return wrapRead(s, err)
-	}
 	return do(r)
 }
 
 // each reads the episodes that a clause selects, in its order.
 func (r *reader) each(ctx context.Context, clause string, arguments []any, visit func(*Stored) error) error {
 	rows, err := r.tx.QueryContext(ctx, `
-		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json
-		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
+		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json,
+			episodes.* FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
 	if err != nil {
 		return wrapRead(r.Store, err)
 	}
@@ -178,11 +173,6 @@ func (r *reader) each(ctx context.Context, clause string, arguments []any, visit
 		if err != nil {
 			return err
 		}
-		row, err := r.digests.of(ctx, e.Transcript.Header.ID)
-		if err != nil {
-			return wrapRead(r.Store, err)
-		}
-		r.found.mix(row, 1)
 		if err := visit(e); err != nil {
 			return err
 		}
@@ -211,12 +201,17 @@ func (s *Store) checkRows(ctx context.Context) error {
 			return wrapRead(s, err)
 		}
 		defer func() { _ = rows.Close() }()
+		digests, err := prepareRowDigests(ctx, r.tx)
+		defer digests.close()
+		if err != nil {
+			return wrapRead(s, err)
+		}
 		for rows.Next() {
 			var id string
 			if err := rows.Scan(&id); err != nil {
 				return wrapRead(s, err)
 			}
-			row, err := r.digests.of(ctx, id)
+			row, err := digests.of(ctx, id)
 			if err != nil {
 				return wrapRead(s, err)
 			}
@@ -229,7 +224,8 @@ func (s *Store) checkRows(ctx context.Context) error {
 	})
 }
 
-// readEpisode reads a row of episodes with its events and turns.
+// readEpisode reads a row of episodes with its events and turns, and takes the digest of the row and of the turns into
+// what was found.
 func (r *reader) readEpisode(ctx context.Context, rows *sql.Rows) (*Stored, error) {
 	s := r.Store
 	h := transcript.Header{Format: transcript.Format, Suite: s.meta.Suite}
@@ -237,12 +233,13 @@ func (r *reader) readEpisode(ctx context.Context, rows *sql.Rows) (*Stored, erro
 	var started string
 	var elapsed float64
 	var grade sql.NullString
-	if err := rows.Scan(&h.ID, &e.Position, &h.Instance, &h.Task, &h.Agent, &h.Protocol, &h.Arm, &h.Trial,
-		&started, &elapsed, &e.Digest, &grade); err != nil {
+	sum := sha256.New()
+	err := scanHashed(rows, sum, &h.ID, &e.Position, &h.Instance, &h.Task, &h.Agent, &h.Protocol, &h.Arm, &h.Trial,
+		&started, &elapsed, &e.Digest, &grade)
+	if err != nil {
 		return nil, wrapRead(s, err)
 	}
 	corrupt := func(err error) error { return &CorruptError{Path: s.path, Episode: h.ID, Message: err.Error()} }
-	var err error
 	if e.StartedAt, err = time.Parse(time.RFC3339Nano, started); err != nil {
 		return nil, corrupt(err)
 	}
@@ -259,7 +256,13 @@ func (r *reader) readEpisode(ctx context.Context, rows *sql.Rows) (*Stored, erro
 	}
 	data = append(data, '\n')
 	head := len(data)
-	if err := scanEach(ctx, r.events, h.ID, func(line string) { data = append(append(data, line...), '\n') }); err != nil {
+	err = scanEach(ctx, r.events, h.ID, func(rows *sql.Rows) error {
+		var line string
+		err := rows.Scan(&line)
+		data = append(append(data, line...), '\n')
+		return err
+	})
+	if err != nil {
 		return nil, wrapRead(s, err)
 	}
 	if digestOf(data) != e.Digest {
@@ -271,26 +274,30 @@ func (r *reader) readEpisode(ctx context.Context, rows *sql.Rows) (*Stored, erro
 		return nil, corrupt(err)
 	}
 	r.last.events, r.last.transcript = data[head:], e.Transcript
-	err = scanEach(ctx, r.turns, h.ID, func(ms float64) { e.Decisions = append(e.Decisions, duration(ms)) })
+	err = scanEach(ctx, r.turns, h.ID, func(rows *sql.Rows) error {
+		var ms float64
+		err := scanHashed(rows, sum, &ms)
+		e.Decisions = append(e.Decisions, duration(ms))
+		return err
+	})
 	if err != nil {
 		return nil, wrapRead(s, err)
 	}
+	r.found.mix([sha256.Size]byte(sum.Sum(nil)), 1)
 	return e, nil
 }
 
-// scanEach reads the single column of a statement about an episode.
-func scanEach[T any](ctx context.Context, statement *sql.Stmt, episode string, visit func(T)) error {
+// scanEach visits the rows of a statement about an episode.
+func scanEach(ctx context.Context, statement *sql.Stmt, episode string, visit func(*sql.Rows) error) error {
 	rows, err := statement.QueryContext(ctx, episode)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var v T
-		if err := rows.Scan(&v); err != nil {
+		if err := visit(rows); err != nil {
 			return err
 		}
-		visit(v)
 	}
 	return rows.Err()
 }

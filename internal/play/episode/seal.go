@@ -91,26 +91,34 @@ func hashRows(ctx context.Context, h hash.Hash, statement *sql.Stmt, id string) 
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scanHashed(rows, h); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// scanHashed reads the first columns of a row into what is given, and hashes all others: those of a whole row.
+func scanHashed(rows *sql.Rows, h hash.Hash, first ...any) error {
 	columns, err := rows.Columns()
 	if err != nil {
 		return err
 	}
-	values, into := make([]any, len(columns)), make([]any, len(columns))
+	values := make([]any, len(columns)-len(first))
+	into := first
 	for i := range values {
-		into[i] = &values[i]
+		into = append(into, &values[i])
+	}
+	if err := rows.Scan(into...); err != nil {
+		return err
 	}
 	var line []byte
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		line = line[:0]
-		for _, v := range values {
-			line = appendValue(line, v)
-		}
-		_, _ = h.Write(line) // a hash takes everything
+	for _, v := range values {
+		line = appendValue(line, v)
 	}
-	return rows.Err()
+	_, _ = h.Write(line) // a hash takes everything
+	return nil
 }
 
 // appendValue appends a line with the type and the value of a column. Millions of rows are read, so the frequent types
