@@ -326,9 +326,9 @@ func (b *builder) close() {
 // load reads the corpora and sorts their examples by database.
 func (b *builder) load(context.Context) error {
 	ids := map[string]string{}
+	together := slices.ContainsFunc(b.opts.Corpora, questions.HasSplits)
 	for _, spec := range b.opts.Corpora {
-		split := b.opts.Split
-		c, err := questions.Open(spec, questions.Options{Split: split, WorkDir: b.opts.WorkDir})
+		c, err := questions.Open(spec, questions.Options{Split: b.opts.Split, Together: together, WorkDir: b.opts.WorkDir})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
@@ -95,7 +96,12 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	own := m.Counts
 	own.Instances = map[string]suite.InstanceCounts{condition.RoleClean: m.Counts.Instances[condition.RoleClean]}
 	m.Counts.Styles = map[string]*suite.Counts{task.StyleStatic: &own}
-	return &Built{Suite: s}, nil
+	built := &Built{Suite: s}
+	if b.opts.Split != "" {
+		built.Warnings = append(built.Warnings, diag.Diagnosis{Code: questions.WarnSplits,
+			Message: "corpora of tools that cannot be run have no splits: all of them are read"})
+	}
+	return built, nil
 }
 
 // checkStatic refuses conditions that need SQL and databases, which must not be skipped, and sizes of toolkits that

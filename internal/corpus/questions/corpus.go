@@ -5,6 +5,7 @@
 package questions
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -86,12 +87,22 @@ const (
 	WarnDescription = "description"      // a description that cannot be read, or was read by a guess
 	WarnUnknownName = "description_name" // a description of a table or column that the tables file does not have
 	WarnDatabase    = "database_file"    // a file in a database's place that is not a database
+	WarnSplits      = "no_splits"        // a split was chosen, and the corpus has none: see [Options.Together]
 )
 
 // Options says how to load.
 type Options struct {
-	Split   string // dev or train; "" reads every split that exists
-	WorkDir string // folder for the demo's databases; no other kind writes anything
+	Split string // dev or train; "" reads every split that exists
+	// Together means that Split chooses from another corpus too: a corpus without splits is then read as a whole, with a
+	// warning. Alone, it is refused.
+	Together bool
+	WorkDir  string // folder for the demo's databases; no other kind writes anything
+}
+
+// HasSplits reports whether a spec's kind has splits. A spec that [Open] refuses has none.
+func HasSplits(spec string) bool {
+	k, _, err := parseSpec(spec)
+	return err == nil && len(k.splits) > 0
 }
 
 // kind is a row of the closed table of corpus kinds.
@@ -138,7 +149,8 @@ func Open(spec string, opts Options) (*Corpus, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opts.Split != "" && !slices.Contains(k.splits, opts.Split) {
+	whole := opts.Split != "" && opts.Together && len(k.splits) == 0
+	if opts.Split != "" && !whole && !slices.Contains(k.splits, opts.Split) {
 		if len(k.splits) == 0 {
 			return nil, diag.Usagef("corpus %s has no splits, so %q cannot be chosen", k.name, opts.Split).
 				WithHint("leave --split out")
@@ -146,6 +158,11 @@ func Open(spec string, opts Options) (*Corpus, error) {
 		return nil, diag.Unknown("split", opts.Split, k.splits)
 	}
 	l := newLoader(&Corpus{Name: k.name, Kind: k.name, Licence: k.licence})
+	if whole {
+		l.warn(diag.Position{}, WarnSplits, fmt.Sprintf("corpus %s has no splits: all of it is read, not %s alone", k.name,
+			opts.Split))
+		opts.Split = ""
+	}
 	if err := k.load(l, path, opts); err != nil {
 		return nil, err
 	}

@@ -194,6 +194,18 @@ func TestUnknownSplits(t *testing.T) {
 	_, err = Open("spider:"+dir, Options{Split: "dev"})
 	wantUsage(t, err, filepath.Join(dir, "dev.json"), `split "dev"`)
 	mustOpen(t, "spider:"+dir, Options{Split: "train"})
+
+	// Beside a corpus that has splits, one without is read as a whole, and says so.
+	c := mustOpen(t, "demo", Options{Split: "dev", Together: true, WorkDir: t.TempDir()})
+	if whole := mustOpen(t, "demo", Options{WorkDir: t.TempDir()}); len(c.Examples) != len(whole.Examples) ||
+		len(c.Warnings) != 1 || c.Warnings[0].Code != WarnSplits {
+		t.Errorf("%d of %d examples, warnings %v", len(c.Examples), len(whole.Examples), c.Warnings)
+	}
+	_, err = Open("spider:"+dir, Options{Split: "trai", Together: true})
+	wantUsage(t, err, `did you mean "train"?`)
+	if !HasSplits("spider:"+dir) || HasSplits("demo") || HasSplits("x") {
+		t.Error("of spider, demo and x, spider alone has splits")
+	}
 }
 
 // A digest depends on the bytes of each file that is read and on nothing else.

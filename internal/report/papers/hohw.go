@@ -151,9 +151,9 @@ type contrast struct {
 
 const rateNote = "without errors: without external errors. with errors: the first right tool that the agent tries " +
 	"fails for " +
-	"good, and another way to the answer is left. decrease is relative to the rate without errors. s.e.: the width of " +
-	"the " +
-	"95 % interval over 3.92. Where there are instances with errors, those without are of the same tasks."
+	"good, and another way to the answer is left. decrease is relative to the rate without errors. s.e.: the " +
+	"cluster-robust standard error of the rate; tasks of one SQL are one cluster. Where there are instances with errors, " +
+	"those without are of the same tasks."
 
 // contrasts summarizes both sides of the settings that are wanted.
 func (m *material) contrasts(wanted func(*setting) bool) []*contrast {
@@ -185,13 +185,11 @@ func contrastColumns() []table.Column[*contrast] {
 	} {
 		columns = append(columns,
 			table.Number(side.name, side.key, 0, table.Percent, side.why, func(c *contrast) *float64 { return side.of(c).Rate }),
-			table.Number("± s.e.", side.key+"_se", 1, table.Percent, side.why, func(c *contrast) *float64 {
-				ci := side.of(c).CI95
-				if ci == nil {
-					return nil
+			table.Number2("± s.e.", side.key+"_se", 1, table.Percent, func(c *contrast) (*float64, string) {
+				if side.of(c).Valid == 0 {
+					return nil, side.why
 				}
-				v := (ci[1] - ci[0]) / 3.92
-				return &v
+				return side.of(c).StandardError, "all clusters have the same rate, or there is one alone"
 			}),
 			table.Interval(side.key+"_ci95", 3, table.Plain,
 				func(c *contrast) statistics.Estimate { return side.of(c).Success() }),

@@ -77,6 +77,8 @@ type Table struct {
 	Runs    []string `yaml:"runs"`
 	Rows    []Part   `yaml:"rows"` // one unnamed row if there is none
 	Columns []Part   `yaml:"columns"`
+	// Whole names the columns whose shares add up to one in every row: no case is left out.
+	Whole []string `yaml:"whole"`
 	// Published are the paper's cells, row by row, under the name that the paper has for the model or data set.
 	Published []Published `yaml:"published"`
 	Note      string      `yaml:"note"`
@@ -217,6 +219,11 @@ func (t *Table) check(complain func(string, ...any)) {
 			} else if _, err := papers.Build(cell.table, papers.Input{}); err != nil {
 				complain("%s: %v", t.Of, err)
 			}
+		}
+	}
+	for _, name := range t.Whole {
+		if !slices.ContainsFunc(t.Columns, func(c Part) bool { return c.Name == name }) {
+			complain("%s: whole names %q, which is no column", t.Of, name)
 		}
 	}
 	for _, p := range t.Published {
