@@ -70,8 +70,10 @@ func (h *Host) Command() *cobra.Command {
 				server.Runs = append(server.Runs, r)
 			}
 			if !bundles {
-				server.Compare = func(ctx context.Context, baseline string) ([]*comparison.Comparison, error) {
-					return h.Comparisons(ctx, args, suiteDir, baseline)
+				server.Compare = func(
+					ctx context.Context, baseline string, limit int,
+				) ([]*comparison.Comparison, *runs.Sampled, error) {
+					return h.Comparisons(ctx, args, suiteDir, baseline, limit)
 				}
 			}
 			return h.serve(cmd.Context(), server, port)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report"
@@ -27,7 +28,7 @@ func (h *Host) compareCommand() *cobra.Command {
 			"labels (run --label version=2), or by their files. Runs of different suites are paired by task.",
 		Args: h.Some("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := h.Comparisons(cmd.Context(), args, suiteDir, baseline)
+			list, _, err := h.Comparisons(cmd.Context(), args, suiteDir, baseline, 0)
 			if err != nil {
 				return err
 			}
@@ -53,10 +54,11 @@ func (h *Host) compareCommand() *cobra.Command {
 	return cmd
 }
 
-// Comparisons compares runs with a baseline: the run or agent of that name, or the first.
+// Comparisons compares runs with a baseline: the run or agent of that name, or the first. With a limit, it compares a
+// sample of tasks of at most so many episodes, and says what part that is.
 func (h *Host) Comparisons(
-	ctx context.Context, paths []string, dir, baseline string,
-) (list []*comparison.Comparison, err error) {
+	ctx context.Context, paths []string, dir, baseline string, limit int,
+) (list []*comparison.Comparison, sampled *runs.Sampled, err error) {
 	var opened []*runs.Run
 	defer func() {
 		for _, run := range opened {
@@ -65,30 +67,40 @@ func (h *Host) Comparisons(
 	}()
 	rows := make([]report.Run, len(paths))
 	if err := runs.Distinct(paths); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, path := range paths {
-		run, list, err := h.Open(ctx, path, dir)
+		run, list, err := h.open(ctx, path, dir, limit > 0)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		opened = append(opened, run)
 		rows[i] = report.Run{Name: nameOf(run), Rows: list}
+	}
+	if limit > 0 {
+		lists, part, err := runs.Sample(ctx, opened, limit)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range rows {
+			rows[i].Rows = lists[i]
+		}
+		sampled = part
 	}
 	distinguish(rows, paths)
 	options := report.Options{}
 	sides, err := comparison.Sides(rows, options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(sides) == 0 {
-		return nil, diag.Usagef("the runs have no episode")
+		return nil, nil, diag.Usagef("the runs have no episode")
 	}
 	if at := slices.Index(paths, baseline); at >= 0 {
 		baseline = rows[at].Name
 	}
 	if list, err = comparison.All(sides, baseline, options); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, c := range list {
 		if err := c.Diverge(comparison.ShownFlips, func(at int, id string) (*transcript.Transcript, error) {
@@ -98,10 +110,22 @@ func (h *Host) Comparisons(
 			}
 			return e.Transcript, nil
 		}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return list, nil
+	return list, sampled, nil
+}
+
+// open opens a run, and grades its episodes unless that is done later.
+func (h *Host) open(ctx context.Context, path, dir string, later bool) (*runs.Run, []report.Row, error) {
+	if !later {
+		return h.Open(ctx, path, dir)
+	}
+	run, err := runs.Open(ctx, path, dir)
+	if err == nil {
+		participants.KeepRows(run)
+	}
+	return run, nil, err
 }
 
 // nameOf names a run by its labels, or by its file.

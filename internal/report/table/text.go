@@ -145,6 +145,14 @@ func (t *Table) line(cells []string, widths []int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
+// Shown returns the table as pages show it: without columns that have no heading, or only empty cells, and with the
+// meaning of marks among its notes.
+func (t *Table) Shown() *Table {
+	shown := t.present()
+	shown.Title, shown.Notes = t.Title, t.notes()
+	return shown
+}
+
 // present leaves out the columns that have no heading, or only empty cells.
 func (t *Table) present() *Table {
 	return t.keeping(func(i int) bool {

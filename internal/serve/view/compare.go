@@ -9,11 +9,9 @@ import (
 	"github.com/seatrial/seatrial/internal/report/table"
 )
 
-// maxCompared is how many episodes a page compares: more take too long for a page, and too much memory.
-const maxCompared = 300_000
-
 // comparedView is the page of comparisons.
 type comparedView struct {
+	Sample    string // what part of the runs is compared, if not all
 	Baseline  string
 	Baselines []string
 	List      []compareView
@@ -41,22 +39,15 @@ func (s *Server) compare(q *request) (*pageData, error) {
 	if s.Compare == nil {
 		return nil, diag.Usagef("a bundle cannot be compared").WithHint("compare the runs that its episodes are from")
 	}
-	episodes := 0
-	for _, r := range s.Runs {
-		episodes += r.Index.Episodes()
-	}
-	if episodes > maxCompared {
-		return nil, diag.Usagef("%s episodes are too many to compare on a page", count(episodes)).
-			WithHint("seatrial compare RUN...")
-	}
 	baseline := q.URL.Query().Get("baseline")
 	s.comparing.Lock() // one at a time: each grades the runs
-	list, err := s.Compare(q.Context(), baseline)
+	list, sampled, err := s.Compare(q.Context(), baseline, s.limit())
 	s.comparing.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	body := comparedView{Baseline: baseline, Baselines: s.baselines()}
+	body := comparedView{Sample: sampleNote(sampled, "seatrial compare RUN..."),
+		Baseline: baseline, Baselines: s.baselines()}
 	for _, c := range list {
 		body.List = append(body.List, comparedOf(c))
 	}

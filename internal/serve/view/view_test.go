@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -117,16 +118,19 @@ func (w *world) play(instances []*suite.Instance, text string, policies ...strin
 	}
 }
 
-func (w *world) compare(ctx context.Context, baseline string) ([]*comparison.Comparison, error) {
-	rows, err := w.run.Open.Rows(ctx)
+func (w *world) compare(
+	ctx context.Context, baseline string, limit int,
+) ([]*comparison.Comparison, *runs.Sampled, error) {
+	rows, sampled, err := runs.Sample(ctx, []*runs.Run{w.run.Open}, limit)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	sides, err := comparison.Sides([]report.Run{{Name: "run", Rows: rows}}, report.Options{})
+	sides, err := comparison.Sides([]report.Run{{Name: "run", Rows: rows[0]}}, report.Options{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return comparison.All(sides, baseline, report.Options{})
+	list, err := comparison.All(sides, baseline, report.Options{})
+	return list, sampled, err
 }
 
 // get returns a page; the first request carries the token.
@@ -211,6 +215,39 @@ func TestEveryLinkLeadsToAPage(t *testing.T) {
 		"/compare"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no link leads to %s; links: %v", kind, kinds)
+		}
+	}
+}
+
+// TestLargeRunsAreSampled checks that pages of a run with too many episodes show a sample of its tasks and say so, and
+// that pages of others do not.
+func TestLargeRunsAreSampled(t *testing.T) {
+	w := newWorld(t)
+	w.play(w.suite.Instances, "", "blind", "recover")
+	w.run.Update(context.Background())
+	episodes := w.run.Index.Episodes()
+	said := regexp.MustCompile(`A sample: all episodes of (\d+) of (\d+) tasks, (\d+) of (\d+) episodes\.`)
+	for _, at := range []string{"/runs/0/charts", "/compare"} {
+		w.server.MaxDrawn = 0
+		if page := w.get(at, http.StatusOK); said.MatchString(page) {
+			t.Errorf("%s: a sample of %d episodes", at, episodes)
+		}
+	}
+	w.server.MaxDrawn = episodes / 2
+	w.play(w.suite.Instances[:1], "more", "random") // a new version of the run: pages are drawn again
+	w.run.Update(context.Background())
+	for _, at := range []string{"/runs/0/charts", "/compare"} {
+		found := said.FindStringSubmatch(w.get(at, http.StatusOK))
+		if found == nil {
+			t.Errorf("%s does not say that it shows a sample", at)
+			continue
+		}
+		var n [5]int
+		for i := 1; i < len(n); i++ {
+			n[i], _ = strconv.Atoi(found[i])
+		}
+		if n[1] < 1 || n[1] >= n[2] || n[3] < 1 || n[3] > episodes/2 || n[4] != w.run.Index.Episodes() {
+			t.Errorf("%s: %s", at, found[0])
 		}
 	}
 }
