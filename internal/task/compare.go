@@ -43,6 +43,9 @@ type Verdict struct {
 	Strict  bool   // right as given
 	Lenient bool   // right as given, or after extraction from prose by a stated rule
 	Rule    string // the extraction rule that made it right: one of the Rule constants; "" where Strict or wrong
+	// Canonical means that an answer that is Lenient and not Strict is right as a whole once it is in canonical form
+	// (plain digits, ISO dates, one layout of rows): nothing had to be found in a text.
+	Canonical bool
 	// Difference is the first way in which the answer as given differs from gold: one of the Diff constants, "" where
 	// Strict.
 	Difference string
@@ -166,7 +169,7 @@ func (g *Gold) Accepts(a Answer) Verdict {
 			if v.Strict {
 				return v
 			}
-			if i == 0 || v.Lenient && !best.Lenient {
+			if i == 0 || v.Lenient && !best.Lenient || v.Canonical && !best.Canonical {
 				best = v
 			}
 		}
@@ -208,7 +211,7 @@ func (g *Gold) accepts(a Answer) Verdict {
 		if v.Strict {
 			v = Verdict{Lenient: true, Rule: RuleProtocol, Difference: DiffProse}
 		} else if v.Lenient {
-			v.Rule = RuleProtocol
+			v.Rule, v.Canonical = RuleProtocol, false
 		}
 	}
 	return v
@@ -379,7 +382,7 @@ func (t *target) judge(a Answer) Verdict {
 		return v
 	}
 	if rule := t.lenient(raw, text); rule != "" {
-		return Verdict{Lenient: true, Rule: rule, Difference: DiffProse}
+		return Verdict{Lenient: true, Rule: rule, Difference: DiffProse, Canonical: t.canonical(raw, text)}
 	}
 	return v
 }

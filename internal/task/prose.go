@@ -32,6 +32,25 @@ func (t *target) lenient(raw json.RawMessage, text string) string {
 	return ""
 }
 
+// grouped matches a number that is written with separators of thousands.
+var grouped = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$`)
+
+// canonical reports whether an answer that a rule makes right is right as a whole in canonical form: without white
+// space around it, dates as ISO writes them, numbers without separators, one layout of rows, gold's columns alone, and
+// computed reals in the answer's digits.
+func (t *target) canonical(raw json.RawMessage, text string) bool {
+	if raw[0] != '"' {
+		given := json.RawMessage(isoDates(string(raw)))
+		return t.verdict(t.read(given)).Strict || t.extracted(given, "") != ""
+	}
+	whole := isoDates(strings.TrimSpace(text))
+	if grouped.MatchString(whole) {
+		whole = strings.ReplaceAll(whole, ",", "")
+	}
+	given := appendString(nil, whole)
+	return t.verdict(t.read(given)).Strict || t.otherwise(given) != ""
+}
+
 // extracted returns the rule by which an answer as it is written becomes right, or "".
 func (t *target) extracted(raw json.RawMessage, text string) string {
 	if raw[0] == '"' {

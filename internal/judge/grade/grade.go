@@ -87,6 +87,8 @@ type Grade struct {
 	Judged  string `json:"judged,omitempty"`
 	Lenient bool   `json:"lenient"`        // strictly right, or right after extraction from prose
 	Rule    string `json:"rule,omitempty"` // the extraction rule, if only lenient
+	// Canonical means that an answer that is only lenient is right as a whole in canonical form.
+	Canonical bool `json:"canonical,omitempty"`
 	// Cause is the first cause of a failure, "" for successes and invalid episodes: a Cause constant, or a Diff
 	// constant of package task.
 	Cause string `json:"cause,omitempty"`

@@ -142,6 +142,7 @@ func scoreAnswer(e *episode, g *Grade) error {
 	}
 	v := e.task.Gold.Accepts(answer)
 	g.Success, g.Lenient, g.Rule, g.Difference = v.Strict, v.Lenient, v.Rule, v.Difference
+	g.Canonical = v.Canonical
 	if v.Strict {
 		g.Outcome = OutcomeSuccess
 	}

@@ -126,6 +126,8 @@ func entries() []Entry {
 			"a suite of --alternative subquery", (*material).questionTable},
 		{"fresh-worlds", "Success on fresh worlds against the published databases: what was memorised", needsFresh,
 			(*material).freshTable},
+		{"tbx-9", "Form of answers: right as given, in canonical form, found in a text (ToolBench-X)", needsForms,
+			(*material).formTable},
 		{"tts", "Test-time scaling: votes over repeated trials, and informed retries", needsTrials,
 			(*material).scalingTable},
 		{"budgets", "Success by the scale of the budget", "episodes of several budgets (--budgets)",

@@ -57,6 +57,8 @@ func broken(style string) papers.Set {
 	for _, class := range []string{"syntax", "function", "count", "parameter"} {
 		add("related-tools:3", nil, grade.Grade{AST: &grade.AST{Class: class}})
 	}
+	add("", nil, grade.Grade{Lenient: true, Canonical: true, Rule: task.RuleDates})
+	add("", nil, grade.Grade{Lenient: true, Rule: task.RuleText})
 	for _, class := range grade.ErrorClasses() {
 		add("", nil, grade.Grade{ErrorClass: class})
 	}
