@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -193,7 +194,8 @@ type app struct {
 	full       bool // --full: print everything instead of a short answer
 	config     string
 	resumeHint string
-	again      string // what resumes the runs of a reproduction; "" for other runs
+	again      string   // what resumes the runs of a reproduction; "" for other runs
+	said       sync.Map // notes of runs, which a command with several runs writes once
 }
 
 const exitCodes = `Exit codes:

@@ -186,8 +186,12 @@ func (a *app) openRuns(
 
 func tableHelp() string {
 	var b strings.Builder
+	width := 0
 	for _, t := range papers.Tables() {
-		fmt.Fprintf(&b, "  %-12s %s; needs %s\n", t.Name, t.Title, t.Needs)
+		width = max(width, len(t.Name))
+	}
+	for _, t := range papers.Tables() {
+		fmt.Fprintf(&b, "  %-*s  %s; needs %s\n", width, t.Name, t.Title, t.Needs)
 	}
 	return b.String()
 }

@@ -137,7 +137,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	providers.Options.Notice = a.notices()
 	ledger := machines.Ledger(o, &providers.Options, stop)
 	cast := &participants.Cast{
-		Host:     participants.Host{In: a.In, Err: a.Err, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now},
+		Host:     participants.Host{In: a.In, Err: a.Err, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Said: &a.said},
 		Settings: o, Suite: s, Instances: instances, Providers: providers, Stop: stop, Resume: a.resumes(o),
 		Version: version(), Warn: a.warn,
 	}

@@ -174,8 +174,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// maxListed is how many known names a hint lists; of more it lists the nearest.
-const maxListed = 40
+// maxListed is how long a list of all known names may be in a hint, in bytes. Of a longer one it has the nearest.
+const maxListed = 400
 
 // nearestListed is how many it lists then.
 const nearestListed = 6
@@ -192,8 +192,8 @@ func Unknown(kind, name string, known []string, all ...string) *Error {
 	}
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)
-	if len(sorted) <= maxListed {
-		return e.WithHint("one of: %s", strings.Join(sorted, ", "))
+	if list := strings.Join(sorted, ", "); len(list) <= maxListed || len(sorted) <= nearestListed {
+		return e.WithHint("one of: %s", list)
 	}
 	sort.SliceStable(sorted, func(i, j int) bool {
 		a, b := shared(name, sorted[i]), shared(name, sorted[j])

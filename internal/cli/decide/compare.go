@@ -35,16 +35,7 @@ func (h *Host) compareCommand() *cobra.Command {
 			if h.JSON() {
 				return h.PrintJSON(list)
 			}
-			for i, c := range list {
-				switch {
-				case markdown:
-					h.Printf("%s", c.Markdown())
-				case i > 0:
-					h.Printf("\n%s\n\n%s", strings.Repeat("─", h.Width()), c.Text(h.Width()))
-				default:
-					h.Printf("%s", c.Text(h.Width()))
-				}
-			}
+			h.printComparisons(list, markdown)
 			return nil
 		},
 	}
@@ -52,6 +43,30 @@ func (h *Host) compareCommand() *cobra.Command {
 	cmd.Flags().StringVar(&baseline, "baseline", "", "run or agent to compare with; default: the first")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
 	return cmd
+}
+
+// printComparisons prints the sentences of all comparisons, then the details of each.
+func (h *Host) printComparisons(list []*comparison.Comparison, markdown bool) {
+	width := h.Width()
+	switch {
+	case markdown:
+		for _, c := range list {
+			h.Printf("%s", c.Markdown())
+		}
+		return
+	case len(list) == 1:
+		h.Printf("%s", list[0].Text(width))
+		return
+	}
+	for i, c := range list {
+		if i > 0 {
+			h.Printf("\n")
+		}
+		h.Printf("%s", c.Head(width))
+	}
+	for _, c := range list {
+		h.Printf("\n%s\n\n%s", strings.Repeat("─", width), c.Details(width))
+	}
 }
 
 // Comparisons compares runs with a baseline: the run or agent of that name, or the first. With a limit, it compares a

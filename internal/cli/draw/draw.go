@@ -17,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/figures"
 	"github.com/seatrial/seatrial/internal/report/papers"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/spf13/cobra"
 )
 
@@ -170,15 +171,25 @@ func (h *Host) list(s *figures.Source) error {
 	}
 	for _, l := range lines {
 		if l.Drawn {
-			h.Printf("%-14s  %s\n", l.Name, l.Title)
+			h.printColumns(l.Name, l.Title)
 		}
 	}
 	for _, l := range lines {
 		if !l.Drawn {
-			h.Printf("%-14s  no data: needs %s\n", l.Name, l.Needs)
+			h.printColumns(l.Name, "no data: needs "+l.Needs)
 		}
 	}
 	return nil
+}
+
+// printColumns prints the name of a chart and a text beside it, which continues under itself.
+func (h *Host) printColumns(name, text string) {
+	const column = 16
+	head := fmt.Sprintf("%-*s", column, name)
+	for _, line := range table.Wrapped(text, max(column, h.Width()-column)) {
+		h.Printf("%s%s\n", head, line)
+		head = strings.Repeat(" ", column)
+	}
 }
 
 // drawAll writes all charts into a folder, as SVG and PNG.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
@@ -33,6 +34,7 @@ type Host struct {
 	Getenv  func(string) string
 	Environ func() []string
 	Now     func() time.Time
+	Said    *sync.Map // the notes and warnings that were written before and are not repeated; nil repeats them
 }
 
 // Cast makes the agents of a run and owns what they share.
@@ -350,11 +352,17 @@ func (f frugal) Next(ctx context.Context, view *task.View, seen []task.Observati
 }
 
 // warn writes a warning to the error stream.
-func (h *Host) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(h.Err, "seatrial: warning: "+format+"\n", args...) // a closed stream is no error
-}
+func (h *Host) warn(format string, args ...any) { h.say("warning: " + fmt.Sprintf(format, args...)) }
 
 // note writes a note to the error stream.
-func (h *Host) note(text string) {
-	_, _ = fmt.Fprintln(h.Err, "seatrial: note: "+text) // a closed stream is no error
+func (h *Host) note(text string) { h.say("note: " + text) }
+
+// say writes a line to the error stream, once for each text.
+func (h *Host) say(text string) {
+	if h.Said != nil {
+		if _, before := h.Said.LoadOrStore(text, true); before {
+			return
+		}
+	}
+	_, _ = fmt.Fprintln(h.Err, "seatrial: "+text) // a closed stream is no error
 }

@@ -57,7 +57,10 @@ func (c *Curves) draw(p *pen) {
 	}
 	ax, ay := c.axes()
 	height := 280.0
-	if p.width < narrow {
+	switch {
+	case p.small:
+		height = 130
+	case p.width < narrow:
 		height = 220
 	}
 	if ay.Title != "" {

@@ -169,6 +169,7 @@ type pen struct {
 	scene
 	y       float64 // below what was drawn
 	columns int     // of panels that are side by side
+	small   bool    // there are many curves, so each is small
 }
 
 func (p *pen) add(i item) { p.items = append(p.items, i) }
@@ -213,7 +214,7 @@ const narrow = 520
 
 // scene lays a chart out for a width. A bare one has neither title nor notes: the page around it writes them.
 func (c *Chart) scene(width float64, bare bool) *scene {
-	p := &pen{scene: scene{width: width}, y: margin / 2}
+	p := &pen{scene: scene{width: width}, y: margin / 2, small: c.many()}
 	if !bare {
 		p.paragraph(c.Title, roleInk, sizeTitle, true)
 		p.y += 6
@@ -237,13 +238,33 @@ func (c *Chart) scene(width float64, bare bool) *scene {
 	return &p.scene
 }
 
-// leastBeside is the width that panels need to be drawn side by side.
-const leastBeside = 380
+// leastBeside is the width that panels need to be drawn side by side, leastSmall what small ones need.
+const (
+	leastBeside = 380
+	leastSmall  = 260
+)
+
+// manyCurves is how many panels of curves are drawn in full size.
+const manyCurves = 6
+
+// many reports whether the chart has so many panels of curves that they are drawn small.
+func (c *Chart) many() bool {
+	n := 0
+	for _, p := range c.Panels {
+		if _, is := p.(*Curves); is {
+			n++
+		}
+	}
+	return n > manyCurves
+}
 
 // beside draws panels side by side as far as there is room, and returns how many it drew. Rows take the whole width.
 func (p *pen) beside(panels []Panel) int {
-	n := 0
-	for n < len(panels) && n < int(p.width/leastBeside) {
+	n, least := 0, float64(leastBeside)
+	if p.small {
+		least = leastSmall
+	}
+	for n < len(panels) && n < int(p.width/least) {
 		if _, whole := panels[n].(*Rows); whole {
 			break
 		}
@@ -256,7 +277,7 @@ func (p *pen) beside(panels []Panel) int {
 	}
 	bottom := p.y
 	for i, panel := range panels[:n] {
-		part := &pen{scene: scene{width: p.width / float64(p.columns)}, y: p.y}
+		part := &pen{scene: scene{width: p.width / float64(p.columns)}, y: p.y, small: p.small}
 		panel.draw(part)
 		for _, item := range part.items {
 			for k := range item.points {

@@ -15,10 +15,17 @@ import (
 const ShownFlips = 5
 
 // Text is the comparison for a terminal of that width: the sentence first.
-func (c *Comparison) Text(width int) string {
+func (c *Comparison) Text(width int) string { return c.Head(width) + "\n" + c.Details(width) }
+
+// Head is the sentence of the comparison.
+func (c *Comparison) Head(width int) string {
+	return strings.Join(table.Wrapped(c.Sentence, width), "\n") + "\n"
+}
+
+// Details are the tables and flips of the comparison as text.
+func (c *Comparison) Details(width int) string {
 	var b strings.Builder
 	terminal := table.Terminal{Width: width}
-	b.WriteString(strings.Join(table.Wrapped(c.Sentence, width), "\n") + "\n\n")
 	b.WriteString(c.pairTable().Text(terminal))
 	if t := c.changeTable(); len(t.Cells) > 0 {
 		b.WriteString("\n" + t.Text(terminal))
