@@ -32,10 +32,10 @@ pids+=($!)
 taskset -c 0 "${PYTHON:-/usr/bin/python3}" bench/fastapi_server.py "$suite" 18937 &
 pids+=($!)
 for _ in $(seq 100); do
-  if grep -q 'the API' "$work/log" && curl -sf -o /dev/null http://127.0.0.1:18937/openapi.json; then break; fi
+  if grep -q 'API' "$work/log" && curl -sf -o /dev/null http://127.0.0.1:18937/openapi.json; then break; fi
   sleep 0.2
 done
-ours="$(sed -n 's|.*the API *http://\([^/]*\)/.*|\1|p' "$work/log")"
+ours="$(sed -n 's|.*API *http://\([^/]*\)/.*|\1|p' "$work/log")"
 
 measure() { taskset -c 1 "$work/calls" -suite "$suite" "$@"; }
 for kind in lookups all; do

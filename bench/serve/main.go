@@ -63,6 +63,8 @@ func run() error {
 		0,
 		"step batches of that many environments instead, episodes of four turns one after the other",
 	)
+	open := flag.Int("openenv", 0, "step that many environments over OpenEnv's protocol instead, each on a connection")
+	digests := flag.Bool("digests", false, "with -openenv: views name their tools by a digest")
 	clients := flag.Int("clients", 16, "connections")
 	pid := flag.Int("pid", 0, "process of the server: its processor time is looked at")
 	seconds := flag.Float64("seconds", 4, "for which calls are made")
@@ -73,6 +75,9 @@ func run() error {
 	}
 	if *batch > 0 {
 		return steps(*dir, *address, *batch, *pid, time.Duration(*seconds*float64(time.Second)))
+	}
+	if *open > 0 {
+		return openEnv(*dir, *address, *open, *digests, *pid, time.Duration(*seconds*float64(time.Second)))
 	}
 	requests, err := plan(*dir, *address, *served, *lookups)
 	if err != nil {

@@ -11,6 +11,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed"
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
+import seatrial.wire  # noqa: E402
 from seatrial import answer, call  # noqa: E402
 from seatrial.gym import SeatrialEnv, SeatrialVectorEnv  # noqa: E402
 
@@ -65,3 +66,26 @@ def test_vectors_begin_again_with_tools(server, single):
         assert all(json.loads(o)["tools"] and json.loads(o)["messages"] for o in observed)
         assert all(json.loads(o)[0]["done"] for o in infos["final_obs"])
     env.close()
+
+
+def test_views_list_the_tools_of_their_digests(server, single):
+    """The client asks for listings by their digests. What it returns is what the server lists itself."""
+    names = [i for i, _ in single[:2]]
+    plain = server.client.send(seatrial.wire.post("/v1/batches", {"instances": names, "tools": True}))["url"]
+    expected = server.client.send(seatrial.wire.post(plain + "/reset", {}))["views"]
+    env = SeatrialVectorEnv(server.url, instances=names)
+    for _ in range(2):
+        observed, infos = env.reset()
+        assert list(infos["view"]) == expected and [list(v) for v in infos["view"]] == [list(v) for v in expected]
+        assert list(observed) == [json.dumps(v) for v in expected]
+    env.close()
+
+
+def test_listings_are_bounded_and_asked_for_again():
+    listings = seatrial.wire.Listings(bound=60)
+    for digest in ("a", "b", "a"):
+        views = {3: {"tools_digest": digest}, 5: {"tools_digest": digest}}
+        assert len(listings.unknown(views)) == 1, digest  # one view of a listing, and the first was let go for the second
+        listings.complete(views, {digest: [{"name": digest, "description": "x" * 10}]})
+        assert views[3]["tools"][0]["name"] == digest and views[3]["tools"] is views[5]["tools"]
+        assert listings.unknown({0: {"tools_digest": digest}, 1: {}}) == []

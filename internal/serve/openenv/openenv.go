@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
@@ -46,12 +47,17 @@ type resetData struct {
 	Hints     string        `json:"hints"`
 	Scale     float64       `json:"scale"`
 	Weights   *grade.Reward `json:"weights"`
+	Digests   bool          `json:"tools_digest"` // in place of the tools: see [training.Listing]
 }
 
 // session is one environment.
 type session struct {
-	config *Config
-	number uint64 // seeds what is drawn where no seed is given
+	config   *Config
+	listings *training.Listings
+	number   uint64 // seeds what is drawn where no seed is given
+
+	in  bytes.Buffer // the message
+	out []byte       // the answer
 
 	batch *training.Batch
 	made  string // the parameters of the batch, without the seed
@@ -78,22 +84,23 @@ func invalidf(format string, args ...any) error {
 	return &invalid{message: fmt.Sprintf(format, args...)}
 }
 
-// reset begins an episode and returns its first observation.
-func (s *session) reset(ctx context.Context, data json.RawMessage) ([]byte, error) {
+// reset begins an episode and writes its first observation.
+func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 	var d resetData
 	if len(bytes.TrimSpace(data)) > 0 {
 		if err := task.DecodeStrict(data, &d); err != nil {
-			return nil, &invalid{fmt.Sprintf("The parameters of the reset cannot be read: %v.", err), true}
+			return &invalid{fmt.Sprintf("The parameters of the reset cannot be read: %v.", err), true}
 		}
 	}
 	if d.Instance != "" && (d.Selection != training.Selection{} || d.Worlds != 0) {
-		return nil, invalidf("A reset names an instance or selects some.")
+		return invalidf("A reset names an instance or selects some.")
 	}
 	seed, episode := d.Seed, d.EpisodeID
-	d.Seed, d.EpisodeID = nil, ""
+	digests := d.Digests
+	d.Seed, d.EpisodeID, d.Digests = nil, "", false
 	wanted, err := task.Marshal(&d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.batch == nil || s.made != string(wanted) {
 		r := training.Request{Hints: d.Hints, Scale: d.Scale, Weights: d.Weights}
@@ -103,13 +110,13 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) ([]byte, erro
 			r.Sampler = &training.Sampling{Selection: d.Selection, Seed: s.number, Worlds: d.Worlds}
 		}
 		if s.batch, err = s.config.Room.New(r); err != nil {
-			return nil, err
+			return err
 		}
 		s.made = string(wanted)
 	}
 	views, played, err := s.batch.Reset(ctx, nil, nil, seed)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.view = views[0]
 	s.resets++
@@ -120,15 +127,22 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) ([]byte, erro
 	}
 	view, err := s.config.View(s.view)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	tools, err := s.tools()
+	listing, err := s.listing()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	text := append([]byte(`{"observation":`), bytes.TrimSuffix(view, []byte("}"))...)
-	text = append(append(text, `,"tools":`...), tools...)
-	return append(text, `,"metadata":{}},"reward":null,"done":false}`...), nil
+	text := slices.Grow(s.out, len(view)+len(listing.Text)+128)
+	text = append(text, `{"observation":`...)
+	text = append(text, bytes.TrimSuffix(view, []byte("}"))...)
+	if digests {
+		text = append(append(append(text, `,"tools_digest":"`...), listing.Digest...), '"')
+	} else {
+		text = append(append(text, `,"tools":`...), listing.Text...)
+	}
+	s.out = append(text, `,"metadata":{}},"reward":null,"done":false}`...)
+	return nil
 }
 
 // toolText is a tool as MCP lists it.
@@ -138,15 +152,14 @@ type toolText struct {
 	InputSchema *task.Schema `json:"input_schema"`
 }
 
-// tools lists the tools of the view as JSON.
-func (s *session) tools() ([]byte, error) {
-	list := []toolText{}
-	if s.view != nil {
-		for _, t := range s.view.Tools {
-			list = append(list, toolText{t.Name, t.Description, t.Parameters})
-		}
+func toolTextOf(t *task.Tool) any { return toolText{t.Name, t.Description, t.Parameters} }
+
+// listing lists the tools of the view.
+func (s *session) listing() (*training.Listing, error) {
+	if s.view == nil {
+		return s.listings.Of(nil)
 	}
-	return task.Marshal(list)
+	return s.listings.Of(s.view.Tools)
 }
 
 // actionData is an action: a call, or an act that usually ends the episode.
@@ -197,26 +210,28 @@ func (d *actionData) action() (task.Action, error) {
 }
 
 // step does one action.
-func (s *session) step(ctx context.Context, data json.RawMessage) ([]byte, error) {
+func (s *session) step(ctx context.Context, data json.RawMessage) error {
 	var d actionData
 	if err := task.DecodeStrict(data, &d); err != nil {
-		return nil, &invalid{fmt.Sprintf("The action cannot be read: %v.", err), true}
+		return &invalid{fmt.Sprintf("The action cannot be read: %v.", err), true}
 	}
 	if d.Type == actionList {
-		tools, err := s.tools()
+		listing, err := s.listing()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		text := append([]byte(`{"observation":{"tools":`), tools...)
+		text := append(append(s.out, `{"observation":{"tools":`...), listing.Text...)
+		text = append(append(append(text, `,"tools_digest":"`...), listing.Digest...), '"')
 		text = append(text, `,"metadata":{}},"reward":null,"done":`...)
-		return append(strconv.AppendBool(text, s.state.Done), '}'), nil
+		s.out = append(strconv.AppendBool(text, s.state.Done), '}')
+		return nil
 	}
 	action, err := d.action()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.batch == nil {
-		return nil, invalidf("Reset the environment first.")
+		return invalidf("Reset the environment first.")
 	}
 	results, err := s.batch.Step(ctx, []*task.Turn{{Actions: []task.Action{action}}})
 	if err == nil {
@@ -224,7 +239,7 @@ func (s *session) step(ctx context.Context, data json.RawMessage) ([]byte, error
 	}
 	if err != nil {
 		s.batch = nil // the next reset makes an environment anew
-		return nil, err
+		return err
 	}
 	r := &results[0]
 	if r.Ended || !r.Done {
@@ -235,9 +250,9 @@ func (s *session) step(ctx context.Context, data json.RawMessage) ([]byte, error
 }
 
 // observation writes the result of an action.
-func (s *session) observation(r *training.Result) ([]byte, error) {
+func (s *session) observation(r *training.Result) error {
 	o := &r.Observations[0]
-	text := append(make([]byte, 0, len(o.Content)+256), `{"observation":{`...)
+	text := append(slices.Grow(s.out, len(o.Content)+256), `{"observation":{`...)
 	field := func(name, value string) {
 		if value != "" {
 			text = append(append(append(text, '"'), name...), `":`...)
@@ -275,11 +290,12 @@ func (s *session) observation(r *training.Result) ([]byte, error) {
 		}
 		written, err := task.Marshal(&metadata)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		text = append(append(text, `,"metadata":`...), written...)
 	}
-	return append(text, '}'), nil
+	s.out = append(text, '}')
+	return nil
 }
 
 // errorType names a mistake or a failure as OpenEnv's clients do.

@@ -1,6 +1,7 @@
 package openenv
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -33,7 +34,8 @@ var writeTime = time.Minute // tests lower it
 
 // Handler serves the protocol.
 type Handler struct {
-	config Config
+	config   Config
+	listings *training.Listings
 
 	mu   sync.Mutex
 	open int
@@ -41,7 +43,9 @@ type Handler struct {
 }
 
 // New makes a handler.
-func New(config Config) *Handler { return &Handler{config: config} }
+func New(config Config) *Handler {
+	return &Handler{config: config, listings: training.NewListings(toolTextOf)}
+}
 
 // enter makes a session; ok is false when there are too many.
 func (h *Handler) enter() (s *session, ok bool) {
@@ -52,7 +56,7 @@ func (h *Handler) enter() (s *session, ok bool) {
 	}
 	h.open++
 	h.made++
-	return &session{config: &h.config, number: h.made}, true
+	return &session{config: &h.config, listings: h.listings, number: h.made}, true
 }
 
 func (h *Handler) leave() {
@@ -84,77 +88,112 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, idle time.Durat
 		}
 		return
 	}
-	for h.exchange(ctx, c, s, idle) {
+	// One watch for the whole connection: an exchange makes no timer of its own.
+	watch := time.AfterFunc(idle, func() { _ = c.Close(websocket.StatusGoingAway, "idle") })
+	defer watch.Stop()
+	slow := time.AfterFunc(writeTime, cancel)
+	slow.Stop()
+	defer slow.Stop()
+	for h.exchange(ctx, c, s, watch, idle, slow) {
 	}
 }
 
-// exchange answers one message; it is false when the connection ends.
-func (h *Handler) exchange(ctx context.Context, c *websocket.Conn, s *session, idle time.Duration) bool {
-	timer := time.AfterFunc(idle, func() { _ = c.Close(websocket.StatusGoingAway, "idle") })
-	_, text, err := c.Read(ctx)
-	timer.Stop()
+// exchange answers one message; it is false when the connection ends. A client that does not read its answer in time
+// loses its environment.
+func (h *Handler) exchange(
+	ctx context.Context, c *websocket.Conn, s *session, watch *time.Timer, idle time.Duration, slow *time.Timer,
+) bool {
+	watch.Reset(idle)
+	_, in, err := c.Reader(ctx)
+	if err == nil {
+		s.in.Reset()
+		_, err = s.in.ReadFrom(in)
+	}
+	watch.Stop()
 	if err != nil {
 		return false
 	}
-	kind, data, over := h.answer(ctx, s, text)
-	if over {
+	if over := h.answer(ctx, s, s.in.Bytes()); over {
 		_ = c.Close(websocket.StatusNormalClosure, "") // the client may be gone
 		return false
 	}
-	return write(ctx, c, kind, data) == nil
+	slow.Reset(writeTime)
+	err = c.Write(ctx, websocket.MessageText, s.out)
+	slow.Stop()
+	s.trim()
+	return err == nil
+}
+
+// maxKept bounds the buffers that a connection keeps between messages, in bytes: most connections are idle.
+const maxKept = 16 << 10
+
+func (s *session) trim() {
+	if cap(s.out) > maxKept {
+		s.out = nil
+	}
+	if s.in.Cap() > maxKept {
+		s.in = bytes.Buffer{}
+	}
 }
 
 // write sends a message. A client that does not read it in time loses its environment.
 func write(ctx context.Context, c *websocket.Conn, kind string, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	return c.Write(ctx, websocket.MessageText, envelope(kind, data))
+	return c.Write(ctx, websocket.MessageText, append(envelope(nil, kind), append(data, '}')...))
 }
 
-// envelope writes a message.
-func envelope(kind string, data []byte) []byte {
-	text := append(make([]byte, 0, len(data)+40), `{"type":"`...)
-	text = append(append(text, kind...), `","data":`...)
-	return append(append(text, data...), '}')
+// envelope begins a message, which ends with its data and a brace.
+func envelope(text []byte, kind string) []byte {
+	return append(append(append(text, `{"type":"`...), kind...), `","data":`...)
 }
 
-// answer returns the answer to a message; over says that the client ends the session.
-func (h *Handler) answer(ctx context.Context, s *session, text []byte) (kind string, data []byte, over bool) {
+// answer writes the answer to a message into s.out; over says that the client ends the session.
+func (h *Handler) answer(ctx context.Context, s *session, text []byte) (over bool) {
 	var m struct {
 		Type string          `json:"type"`
 		Data json.RawMessage `json:"data"`
 	}
+	s.out = s.out[:0]
+	refuse := func(data []byte) bool {
+		s.out = append(append(envelope(s.out[:0], "error"), data...), '}')
+		return false
+	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return "error", failure(codeJSON, "The message cannot be read: "+err.Error()), false
+		return refuse(failure(codeJSON, "The message cannot be read: "+err.Error()))
 	}
 	var err error
-	kind = "observation"
 	switch m.Type {
 	case "reset":
-		data, err = guarded(func() ([]byte, error) { return s.reset(ctx, m.Data) })
+		s.out = envelope(s.out, "observation")
+		err = guarded(func() error { return s.reset(ctx, m.Data) })
 	case "step":
-		data, err = guarded(func() ([]byte, error) { return s.step(ctx, m.Data) })
+		s.out = envelope(s.out, "observation")
+		err = guarded(func() error { return s.step(ctx, m.Data) })
 	case "state":
-		kind = "state"
-		data, err = task.Marshal(&s.state)
+		var state []byte
+		if state, err = task.Marshal(&s.state); err == nil {
+			s.out = append(envelope(s.out, "state"), state...)
+		}
 	case "close":
-		return "", nil, true
+		return true
 	case "mcp":
-		return "mcp", []byte(rpcRefusal), false
+		s.out = append(envelope(s.out, "mcp"), rpcRefusal...)
 	default:
-		return "error", failure(codeType, fmt.Sprintf("There is no message of the type %.100q.", m.Type)), false
+		return refuse(failure(codeType, fmt.Sprintf("There is no message of the type %.100q.", m.Type)))
 	}
 	if err != nil {
-		return "error", h.failed(err), false
+		return refuse(h.failed(err))
 	}
-	return kind, data, false
+	s.out = append(s.out, '}')
+	return false
 }
 
 // rpcRefusal answers MCP over the socket: the server speaks it at /mcp.
 const rpcRefusal = `{"jsonrpc":"2.0","id":null,"error":` +
 	`{"code":-32601,"message":"MCP is spoken at /mcp?instance=ALIAS."}}`
 
-func guarded(do func() ([]byte, error)) (data []byte, err error) {
+func guarded(do func() error) (err error) {
 	defer diag.Guard(&err, "environment")
 	return do()
 }
@@ -199,7 +238,7 @@ func (h *Handler) Once(ctx context.Context, body []byte, step bool) (status int,
 		return http.StatusServiceUnavailable, failure(codeCapacity, "There are too many environments.")
 	}
 	defer h.leave()
-	do := func() ([]byte, error) { return s.reset(ctx, body) }
+	do := func() error { return s.reset(ctx, body) }
 	if step {
 		var b struct {
 			Action    json.RawMessage `json:"action"`
@@ -210,19 +249,20 @@ func (h *Handler) Once(ctx context.Context, body []byte, step bool) (status int,
 		if err := task.DecodeStrict(body, &b); err != nil {
 			return http.StatusBadRequest, failure(codeInvalid, "The body cannot be read: "+err.Error()+".")
 		}
-		do = func() ([]byte, error) {
-			if _, err := s.reset(ctx, b.Reset); err != nil {
-				return nil, err
+		do = func() error {
+			if err := s.reset(ctx, b.Reset); err != nil {
+				return err
 			}
+			s.out = s.out[:0]
 			return s.step(ctx, b.Action)
 		}
 	}
-	data, err := guarded(do)
+	err := guarded(do)
 	var mistake *invalid
 	var refusal *training.Refusal
 	switch {
 	case err == nil:
-		return http.StatusOK, data
+		return http.StatusOK, s.out
 	case errors.As(err, &mistake) && mistake.unreadable:
 		return http.StatusBadRequest, h.failed(err)
 	case errors.As(err, &mistake), errors.As(err, &refusal):

@@ -51,6 +51,8 @@ type api struct {
 	batches batches
 	desks   desks
 	openEnv *openenv.Handler
+	// listings are those of views.
+	listings *training.Listings
 
 	requests atomic.Int64 // with a log: so far
 }
@@ -84,6 +86,7 @@ func routes() []route {
 		{http.MethodDelete, "/v1/batches/{batch}", true, (*api).deleteBatch},
 		{http.MethodPost, "/v1/batches/{batch}/reset", true, (*api).resetBatch},
 		{http.MethodPost, "/v1/batches/{batch}/steps", true, (*api).stepBatch},
+		{http.MethodGet, "/v1/batches/{batch}/tools", true, (*api).batchTools},
 	}, openEnvRoutes()...)
 }
 
@@ -92,7 +95,8 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 	if options.MaxBody == 0 {
 		options.MaxBody = DefaultMaxBody
 	}
-	a := &api{core: core, options: options}
+	listings := training.NewListings(func(t *task.Tool) any { return toolViewOf(t) })
+	a := &api{core: core, options: options, listings: listings}
 	a.openEnv = a.newOpenEnv()
 	mux := http.NewServeMux()
 	for _, rt := range routes() {

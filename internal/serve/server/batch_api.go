@@ -9,7 +9,6 @@ import (
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
 // maxBatches bounds how many batches there are at a time.
@@ -20,8 +19,6 @@ type batches struct {
 	mu   sync.Mutex
 	list map[string]*training.Batch
 	made int
-
-	tools toolTexts
 }
 
 type batchBody struct {
@@ -34,6 +31,7 @@ type batchBody struct {
 	Weights   *grade.Reward      `json:"weights"`
 	AutoReset bool               `json:"auto_reset"`
 	Tools     bool               `json:"tools"`
+	Digests   bool               `json:"tools_digest"`
 }
 
 func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
@@ -44,6 +42,7 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 	b, err := a.core.room.New(training.Request{
 		Instances: body.Instances, Sampler: body.Sampler, Size: body.Size, Hints: body.Hints, Scale: body.Scale,
 		Budget: body.Budget, Weights: body.Weights, AutoReset: body.AutoReset, Tools: body.Tools,
+		Digests: body.Digests,
 	})
 	if err != nil {
 		a.fail(w, r, err)
@@ -103,49 +102,29 @@ type batchView struct {
 	Starts    []startView    `json:"starts,omitempty"`
 	Questions int            `json:"questions,omitempty"`
 	Budget    task.Budget    `json:"budget"`
-	// Tools are encoded already: see [toolTexts].
-	Tools []json.RawMessage `json:"tools,omitempty"`
 }
 
-// toolTexts keeps tools as JSON, within a bound of bytes: environments begin again often, with the same tools.
-type toolTexts struct {
-	mu    sync.Mutex
-	known *lru.Cache[*task.Tool, json.RawMessage]
-}
+// showing says how views show their tools.
+type showing struct{ tools, digest bool }
 
-// maxToolTexts bounds what is kept, in bytes.
-const maxToolTexts = 16 << 20
-
-func (x *toolTexts) of(t *task.Tool) (json.RawMessage, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.known == nil {
-		x.known = lru.New(maxToolTexts, maxToolTexts/8, func(*task.Tool, json.RawMessage) {})
+// appendView writes a view. Listings of tools are encoded already: see [training.Listings].
+func (a *api) appendView(text []byte, v *task.View, show showing) ([]byte, error) {
+	view, err := task.Marshal(batchViewOf(v))
+	if err != nil || v == nil || !show.tools && !show.digest {
+		return append(text, view...), err
 	}
-	if text, known := x.known.Get(t); known {
-		return text, nil
+	listing, err := a.listings.Of(v.Tools)
+	if err != nil {
+		return text, err
 	}
-	text, err := json.Marshal(toolViewOf(t))
-	if err == nil {
-		x.known.Put(t, text, len(text))
+	text = append(text, view[:len(view)-1]...)
+	switch {
+	case show.digest:
+		text = append(append(append(text, `,"tools_digest":"`...), listing.Digest...), '"')
+	case len(v.Tools) > 0:
+		text = append(append(text, `,"tools":`...), listing.Text...)
 	}
-	return text, err
-}
-
-// viewWith is [batchViewOf] with the tools, if they are wanted.
-func (a *api) viewWith(v *task.View, tools bool) (*batchView, error) {
-	out := batchViewOf(v)
-	if out == nil || !tools {
-		return out, nil
-	}
-	for _, t := range v.Tools {
-		text, err := a.batches.tools.of(t)
-		if err != nil {
-			return nil, err
-		}
-		out.Tools = append(out.Tools, text)
-	}
-	return out, nil
+	return append(text, '}'), nil
 }
 
 func batchViewOf(v *task.View) *batchView {
@@ -168,6 +147,7 @@ func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
 		Instances    []string `json:"instances"`
 		Seed         *uint64  `json:"seed"`
 		Tools        bool     `json:"tools"`
+		Digests      bool     `json:"tools_digest"`
 	}
 	if !a.read(w, r, &body) {
 		return
@@ -177,20 +157,63 @@ func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	out := struct {
-		Views     []*batchView `json:"views"`
-		Instances []string     `json:"instances,omitempty"`
-	}{Views: make([]*batchView, len(views))}
+	listed, digests := b.Tools()
+	show := showing{body.Tools || listed, body.Digests || digests}
+	text := []byte(`{"views":[`)
 	for i, v := range views {
-		if a.core.config.AliasKey != nil { // an id would name the conditions
-			out.Instances = append(out.Instances, a.core.Alias(played[i]))
+		if i > 0 {
+			text = append(text, ',')
 		}
-		if out.Views[i], err = a.viewWith(v, body.Tools || b.Tools()); err != nil {
+		if text, err = a.appendView(text, v, show); err != nil {
 			a.fail(w, r, err)
 			return
 		}
 	}
-	a.write(w, r, http.StatusOK, &out)
+	text = append(text, ']')
+	if a.core.config.AliasKey != nil { // an id would name the conditions
+		for i := range played {
+			played[i] = a.core.Alias(played[i])
+		}
+		aliases, err := task.Marshal(played)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		text = append(append(text, `,"instances":`...), aliases...)
+	}
+	sendJSON(w, http.StatusOK, append(text, '}'))
+}
+
+// batchTools lists the tools of environments as their views had them, by the digests of the listings.
+func (a *api) batchTools(w http.ResponseWriter, r *http.Request) {
+	b := a.batch(w, r)
+	if b == nil {
+		return
+	}
+	var which []int
+	for _, text := range r.URL.Query()["environment"] {
+		i, err := strconv.Atoi(text)
+		if err != nil {
+			a.fail(w, r, refuse(training.RefusedBad, "The number of an environment is not one: %.20q.", text))
+			return
+		}
+		which = append(which, i)
+	}
+	views, err := b.Views(r.Context(), which)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	listings := map[string]json.RawMessage{}
+	for _, v := range views {
+		listing, err := a.listings.Of(v.Tools)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		listings[listing.Digest] = listing.Text
+	}
+	a.write(w, r, http.StatusOK, map[string]any{"listings": listings})
 }
 
 func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
@@ -238,8 +261,7 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	send(w, http.StatusOK, append(text, `]}`...))
+	sendJSON(w, http.StatusOK, append(text, `]}`...))
 }
 
 // appendResult writes the result of one environment's turn. Results of tools are JSON already and are copied.
@@ -277,15 +299,11 @@ func (a *api) appendResult(text []byte, b *training.Batch, r *training.Result) (
 			text = append(append(text, `,"instance":"`...), a.core.Alias(r.Instance)...)
 			text = append(text, '"')
 		}
-		shown, err := a.viewWith(r.View, b.Tools())
-		if err != nil {
+		listed, digests := b.Tools()
+		var err error
+		if text, err = a.appendView(append(text, `,"view":`...), r.View, showing{listed, digests}); err != nil {
 			return nil, err
 		}
-		view, err := json.Marshal(shown)
-		if err != nil {
-			return nil, err
-		}
-		text = append(append(text, `,"view":`...), view...)
 	}
 	return append(text, '}'), nil
 }

@@ -8,8 +8,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"sync"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -94,13 +96,10 @@ func BenchmarkBatch(b *testing.B) {
 	tasks := s.Index()
 	var ids []string
 	call, answer := []byte(`{"turns":[`), []byte(`{"turns":[`)
-	for _, in := range instances(b, task.StyleFunc) {
-		if len(in.Conditions) > 0 {
-			continue
-		}
-		for range 3 {
-			if len(ids) == size {
-				break
+	for list := instances(b, task.StyleFunc); len(ids) < size; {
+		for _, in := range list {
+			if len(in.Conditions) > 0 || len(ids) == size {
+				continue
 			}
 			c := tasks[in.Task].Plans[0].Calls[0]
 			arguments, err := task.Marshal(c.Arguments)
@@ -139,4 +138,72 @@ func BenchmarkBatch(b *testing.B) {
 		}
 		post(path+"/steps", turns)
 	}
+}
+
+// BenchmarkOpenEnv steps 64 environments over OpenEnv's protocol, each client on a connection of its own: an operation is
+// one step of one of them. Every fourth step answers, and a reset follows, which is no step.
+func BenchmarkOpenEnv(b *testing.B) {
+	for _, digests := range []bool{false, true} {
+		b.Run(fmt.Sprintf("digests=%v", digests), func(b *testing.B) { benchmarkOpenEnv(b, 64, digests) })
+	}
+}
+
+func benchmarkOpenEnv(b *testing.B, size int, digests bool) {
+	s, _ := openHarbour(b)
+	tasks := s.Index()
+	listening := httptest.NewServer(server.NewHandler(newCore(b, nil), server.Options{}))
+	b.Cleanup(listening.Close)
+	var texts [][2][]byte // a reset and a call
+	for _, in := range instances(b, task.StyleFunc) {
+		if len(in.Conditions) > 0 {
+			continue
+		}
+		c := tasks[in.Task].Plans[0].Calls[0]
+		reset, err := task.Marshal(map[string]any{"type": "reset", "data": map[string]any{
+			"instance": in.ID, "tools_digest": digests}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		call, err := task.Marshal(map[string]any{"type": "step", "data": map[string]any{
+			"type": "call_tool", "tool_name": c.Tool, "arguments": c.Arguments}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		texts = append(texts, [2][]byte{reset, call})
+	}
+	answer := []byte(`{"type":"step","data":{"type":"answer","answer":"$call_1$"}}`)
+	var clients []*websocket.Conn
+	for range size {
+		conn := dial(b, listening.URL).conn
+		conn.SetReadLimit(-1)
+		clients = append(clients, conn)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	var done sync.WaitGroup
+	for i, conn := range clients {
+		done.Go(func() {
+			say := func(text []byte) {
+				err := conn.Write(context.Background(), websocket.MessageText, text)
+				if err == nil {
+					_, text, err = conn.Read(context.Background())
+				}
+				if err != nil || !bytes.HasPrefix(text, []byte(`{"type":"observation"`)) {
+					b.Errorf("%.200s: %v", text, err)
+				}
+			}
+			for n := i; n < b.N && !b.Failed(); n += size {
+				turn := n / size % 4
+				if turn == 0 {
+					say(texts[i%len(texts)][0])
+				}
+				if turn == 3 {
+					say(answer)
+				} else {
+					say(texts[i%len(texts)][1])
+				}
+			}
+		})
+	}
+	done.Wait()
 }

@@ -16,7 +16,7 @@ import (
 
 // socket is a client of OpenEnv's protocol.
 type socket struct {
-	t    *testing.T
+	t    testing.TB
 	conn *websocket.Conn
 }
 
@@ -37,7 +37,7 @@ type message struct {
 	}
 }
 
-func dial(t *testing.T, url string) *socket {
+func dial(t testing.TB, url string) *socket {
 	t.Helper()
 	conn, answer, err := websocket.Dial(context.Background(), "ws"+strings.TrimPrefix(url, "http")+"/ws", nil)
 	if err != nil {

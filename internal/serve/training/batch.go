@@ -47,12 +47,15 @@ type Request struct {
 	Weights   *grade.Reward
 	AutoReset bool // an environment that has ended begins again by itself
 	Tools     bool // views list the tools, for whoever writes them
+	// Digests says that views name their listing of tools in its place: see [Listing].
+	Digests bool
 }
 
 type seat struct {
 	instance *suite.Instance
 	world    int                      // the number of its fresh world
 	env      *environment.Environment // nil once it has ended
+	view     *task.View               // of the last beginning
 	content  int
 }
 
@@ -142,16 +145,8 @@ func (b *Batch) Size() int { return len(b.seats) }
 func (b *Batch) Reset(ctx context.Context, which []int, instances []string, seed *uint64) (
 	views []*task.View, played []string, err error,
 ) {
-	if which == nil {
-		which = make([]int, len(b.seats))
-		for i := range which {
-			which[i] = i
-		}
-	}
-	for _, i := range which {
-		if i < 0 || i >= len(b.seats) {
-			return nil, nil, refuse(RefusedBad, "The batch has no environment %d.", i)
-		}
+	if which, err = b.numbers(which); err != nil {
+		return nil, nil, err
 	}
 	if instances != nil && len(instances) != len(which) {
 		return nil, nil, refuse(RefusedBad, "There are %d instances for %d environments.", len(instances), len(which))
@@ -238,8 +233,8 @@ func (b *Batch) begin(at *seat) (*task.View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("environment of %s: %w", at.instance.ID, err)
 	}
-	at.env, at.content = env, 0
-	return env.View(), nil
+	at.env, at.view, at.content = env, env.View(), 0
+	return at.view, nil
 }
 
 // Step takes a turn in each environment: the i-th turn is for the i-th one, and nil lets it be. An environment that has
@@ -260,18 +255,20 @@ func (b *Batch) Step(ctx context.Context, turns []*task.Turn) ([]Result, error) 
 	defer leave()
 	results := make([]Result, len(turns))
 	workers := min(runtime.GOMAXPROCS(0), len(turns))
-	var done sync.WaitGroup
-	for w := range workers {
-		done.Go(func() {
-			for i := w; i < len(turns); i += workers {
-				if turns[i] != nil {
-					if err := b.step(&b.seats[i], turns[i], &results[i]); err != nil {
-						results[i] = failed(turns[i], err)
-					}
+	work := func(w int) {
+		for i := w; i < len(turns); i += workers {
+			if turns[i] != nil {
+				if err := b.step(&b.seats[i], turns[i], &results[i]); err != nil {
+					results[i] = failed(turns[i], err)
 				}
 			}
-		})
+		}
 	}
+	var done sync.WaitGroup
+	for w := range workers - 1 {
+		done.Go(func() { work(w + 1) })
+	}
+	work(0)
 	done.Wait()
 	if stopping := b.room.config.Stopping; stopping.Err() != nil {
 		return nil, context.Cause(stopping)
@@ -400,5 +397,39 @@ func (b *Batch) Idle() (idle time.Duration, ok bool) {
 	}
 }
 
-// Tools reports whether views are to list the tools.
-func (b *Batch) Tools() bool { return b.request.Tools }
+// Tools reports whether views are to list the tools, or the digests of listings in their place.
+func (b *Batch) Tools() (listed, digests bool) { return b.request.Tools, b.request.Digests }
+
+// Views returns what the environments of these numbers were given when they began, all of them where which is nil.
+func (b *Batch) Views(ctx context.Context, which []int) ([]*task.View, error) {
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if which, err = b.numbers(which); err != nil {
+		return nil, err
+	}
+	views := make([]*task.View, len(which))
+	for n, i := range which {
+		if views[n] = b.seats[i].view; views[n] == nil {
+			return nil, refuse(RefusedConflict, "Environment %d has not begun.", i)
+		}
+	}
+	return views, nil
+}
+
+// numbers checks numbers of environments; nil means all.
+func (b *Batch) numbers(which []int) ([]int, error) {
+	if which == nil {
+		for i := range b.seats {
+			which = append(which, i)
+		}
+	}
+	for _, i := range which {
+		if i < 0 || i >= len(b.seats) {
+			return nil, refuse(RefusedBad, "The batch has no environment %d.", i)
+		}
+	}
+	return which, nil
+}

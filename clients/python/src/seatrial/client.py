@@ -85,7 +85,7 @@ class Client:
 
     def batch(self, **options: Any) -> Batch:
         """Makes environments that step together. Options are those of POST /v1/batches."""
-        return Batch(self, self.send(wire.post("/v1/batches", options)))
+        return Batch(self, self.send(wire.post("/v1/batches", wire.digested(options))))
 
 
 class Episode:
@@ -175,21 +175,32 @@ class Batch:
 
     def __init__(self, client: Client, made: Mapping[str, Any]) -> None:
         self._client = client
+        self._listings = wire.Listings()
         self.path: str = made["url"]
         self.size: int = made["size"]
 
     def reset(self, environments: Sequence[int] | None = None, **options: Any) -> list[dict[str, Any]]:
-        """Begins environments again, all by default, and returns their views. Options are those of the reset."""
+        """Begins environments again, all by default, and returns their views. Options are those of the reset. Views that
+        list the same tools share the list."""
         chosen = None if environments is None else list(environments)
-        reply = self._client.send(wire.post(self.path + "/reset", {"environments": chosen, **options}))
+        reply = self._client.send(wire.post(self.path + "/reset", wire.digested({"environments": chosen, **options})))
         views: list[dict[str, Any]] = reply["views"]
+        self._complete(dict(zip(range(self.size) if chosen is None else chosen, views)))
         return views
 
     def step(self, turns: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
         """Takes a turn in each environment; None lets one be. A turn is {"actions": [...]}."""
         reply = self._client.send(wire.post(self.path + "/steps", {"turns": list(turns)}))
         results: list[dict[str, Any] | None] = reply["results"]
+        self._complete({i: r["view"] for i, r in enumerate(results) if r is not None and "view" in r})
         return results
+
+    def _complete(self, views: Mapping[int, dict[str, Any]]) -> None:
+        """Puts tools in place of digests, and asks the server for listings that are not known yet."""
+        asked: dict[str, Any] = {}
+        if lacking := self._listings.unknown(views):
+            asked = self._client.send(wire.get(self.path + "/tools", environment=lacking))["listings"]
+        self._listings.complete(views, asked)
 
     def close(self) -> None:
         """Lets the environments go."""

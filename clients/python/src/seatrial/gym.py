@@ -15,6 +15,7 @@ import numpy
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from .client import Batch, Client
+from .wire import text_of
 
 _ANY = "".join(chr(c) for c in range(32, 127)) + "\n\t"
 
@@ -61,7 +62,7 @@ class SeatrialEnv(gymnasium.Env[str, Any]):
         if seed is not None:
             given["seed"] = seed
         view = self._batch.reset(tools=True, **given)[0]
-        return json.dumps(view), {"view": view}
+        return text_of(view), {"view": view}
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Takes a turn."""
@@ -109,7 +110,7 @@ class SeatrialVectorEnv(VectorEnv[Any, Any, Any]):
         if seed is not None:
             given["seed"] = seed
         views = self._batch.reset(**given)
-        return tuple(json.dumps(view) for view in views), {"view": views}
+        return tuple(text_of(view) for view in views), {"view": views}
 
     def step(self, actions: Sequence[Any]) -> tuple[tuple[str, ...], Any, Any, Any, dict[str, Any]]:
         """Takes a turn in each environment. Where an episode ended, the observation is the next one's view, and
@@ -120,7 +121,7 @@ class SeatrialVectorEnv(VectorEnv[Any, Any, Any]):
         for result in results:
             assert result is not None
             text, view = json.dumps(result["observations"]), result.get("view")
-            observed.append(text if view is None else json.dumps(view))
+            observed.append(text if view is None else text_of(view))
             final.append(None if view is None else text)
         rewards = numpy.array([r.get("reward", 0.0) for r in results if r is not None], dtype=numpy.float64)
         terminated = numpy.array([r.get("terminated", r["done"]) for r in results if r is not None], dtype=numpy.bool_)

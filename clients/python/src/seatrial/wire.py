@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import urllib.parse
 import uuid
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -40,6 +41,55 @@ class Tool(TypedDict, total=False):
     parameters: dict[str, Any]
     returns: dict[str, Any]
     path: str
+
+
+class Listing(list[Tool]):
+    """The tools of a view, and their JSON. Views that list the same tools share one: read it, and copy what is to change."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        super().__init__(tools)
+        self.text = json.dumps(tools)
+
+
+class Listings:
+    """Listings by the digests of the server, so that none is read twice. Those used last are kept, within `bound`
+    characters."""
+
+    def __init__(self, bound: int = 64 << 20) -> None:
+        self._kept: OrderedDict[str, Listing] = OrderedDict()
+        self._bound, self._size = bound, 0
+
+    def unknown(self, views: Mapping[int, Mapping[str, Any]]) -> list[int]:
+        """The numbers of views whose listings are to be asked for, one for each listing."""
+        lacking = {v["tools_digest"]: i for i, v in views.items() if "tools_digest" in v}
+        return [i for digest, i in lacking.items() if digest not in self._kept]
+
+    def complete(self, views: Mapping[int, dict[str, Any]], asked: Mapping[str, Sequence[Tool]]) -> None:
+        """Puts the tools in place of their digests. `asked` are the listings that were asked for."""
+        fresh = {digest: Listing(tools) for digest, tools in asked.items()}
+        for view in views.values():
+            digest = view.pop("tools_digest", None)
+            if digest is None:
+                continue
+            if digest in self._kept:
+                self._kept.move_to_end(digest)
+            tools = self._kept[digest] if digest in self._kept else fresh[digest]
+            if tools:  # as the server has it: a view without tools lists none
+                view["tools"] = tools
+        for digest, listing in fresh.items():
+            self._kept[digest] = listing
+            self._size += len(listing.text)
+        while self._size > self._bound:
+            self._size -= len(self._kept.popitem(last=False)[1].text)
+
+
+def text_of(view: Mapping[str, Any]) -> str:
+    """The JSON of a view, as json.dumps writes it."""
+    tools = view.get("tools")
+    if not isinstance(tools, Listing):
+        return json.dumps(view)
+    rest = json.dumps({name: value for name, value in view.items() if name != "tools"})
+    return f'{rest[:-1]}, "tools": {tools.text}}}'
 
 
 class Instance(TypedDict, total=False):
@@ -101,7 +151,12 @@ class Request:
 def get(path: str, **query: Any) -> Request:
     """A GET request; parameters that are None are left out."""
     given = {name: value for name, value in query.items() if value is not None}
-    return Request("GET", path + ("?" + urllib.parse.urlencode(given) if given else ""))
+    return Request("GET", path + ("?" + urllib.parse.urlencode(given, doseq=True) if given else ""))
+
+
+def digested(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a batch or its reset that ask for digests of tools in place of the tools."""
+    return {("tools_digest" if name == "tools" else name): value for name, value in options.items()}
 
 
 def post(path: str, body: Mapping[str, Any], keyed: bool = False) -> Request:
