@@ -84,8 +84,8 @@ func (h *Host) Command() *cobra.Command {
 			"tables with\n" +
 			"its published figures beside. The folder of --out contains suites, runs and the report as text, Markdown, CSV " +
 			"and JSON.\n" +
-			"The same command resumes what was stopped. Without --model and --agent, scripted policies take part.\n\nPapers:\n" +
-			papersHelp() + "\nCorpora: as in `seatrial build --help`; by default the one that is bundled.",
+			"The same command resumes what was stopped. Without --model and --agent, scripted policies take part.\n\n" +
+			"Corpora: as in `seatrial build --help`; by default the one that is bundled.",
 		Example: "  seatrial reproduce hohw --corpus spider:DIR --model openai/NAME --out out/hohw\n" +
 			"  seatrial reproduce hohw --limit 24 --agent recover --agent blind --out out/h\n" +
 			"  seatrial reproduce ict --model openai/NAME --prices prices.yaml --plan",
@@ -98,6 +98,10 @@ func (h *Host) Command() *cobra.Command {
 			return h.reproduce(cmd.Context(), o)
 		},
 	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) { // reading all recipes would slow every command's start
+		cmd.Long += "\n\nPapers:\n" + strings.TrimRight(papersHelp(), "\n")
+		cmd.Root().HelpFunc()(cmd, args)
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder for suites, runs and report")
 	f.BoolVar(&o.plan, "plan", false, "build the suites, and print episodes, calls, tokens and cost; run nothing")
