@@ -31,23 +31,43 @@ func (r *Run) NumberShard(getenv func(string) string) error {
 	if r.Shard != shardAuto && !strings.HasPrefix(r.Shard, shardAuto+"/") {
 		return nil
 	}
-	_, count, given := strings.Cut(r.Shard, "/")
-	number := getenv(slurmTask)
-	if pod, err := strconv.Atoi(getenv(kubernetesPod)); number == "" && err == nil {
-		number = strconv.Itoa(pod + 1)
-	}
-	if number == "" {
+	_, text, given := strings.Cut(r.Shard, "/")
+	name, first := slurmTask, 1
+	switch task, pod := getenv(slurmTask), getenv(kubernetesPod); {
+	case task == "" && pod == "":
 		return diag.Usagef("--shard %s: neither %s nor %s is set", r.Shard, slurmTask, kubernetesPod).WithHint(shardHint)
+	case task != "" && pod != "":
+		return diag.Usagef("--shard %s: both %s and %s are set", r.Shard, slurmTask, kubernetesPod).WithHint(shardHint)
+	case pod != "":
+		name, first = kubernetesPod, 0
 	}
 	if !given {
-		// An array of all tasks: after a part of it is submitted again, its size says nothing.
-		count = getenv(slurmCount)
-		if count == "" || getenv(slurmFirst) != "1" || getenv(slurmLast) != count {
-			return diag.Usagef("--shard auto: the number of parts is known only in a whole Slurm array that is numbered from 1").
-				WithHint("--shard auto/64")
+		if name == kubernetesPod {
+			return diag.Usagef("--shard auto: Kubernetes does not tell a pod how many the job has").
+				WithHint("--shard auto/64 in a job with completions: 64")
 		}
+		// An array of all tasks: after a part of it is submitted again, its size says nothing.
+		text = getenv(slurmCount)
+		if text == "" || getenv(slurmFirst) != "1" || getenv(slurmLast) != text {
+			return diag.Usagef("--shard auto: the number of parts is known only in a whole Slurm array that is numbered "+
+				"from 1, and %s=%.20s, %s=%.20s, %s=%.20s", slurmFirst, getenv(slurmFirst), slurmLast,
+				getenv(slurmLast), slurmCount, text).
+				WithHint("--shard auto/64 in an array that is numbered from 1")
+		}
+	} else if name == slurmTask && getenv(slurmFirst) == "0" {
+		return diag.Usagef("--shard %s: the Slurm array is numbered from 0, and parts are numbered from 1", r.Shard).
+			WithHint("#SBATCH --array=1-%s", text)
 	}
-	r.Shard = number + "/" + count
+	count, err := strconv.Atoi(text)
+	if err != nil || count < 1 {
+		return diag.Usagef("--shard %s: %q is not a number of parts", r.Shard, text).WithHint("--shard auto/64")
+	}
+	number, err := strconv.Atoi(getenv(name))
+	if err != nil || number < first || number-first >= count {
+		return diag.Usagef("--shard %s: %s is %.40q, and not a number from %d to %d", r.Shard, name, getenv(name), first,
+			count-1+first).WithHint("%s", shardHint)
+	}
+	r.Shard = fmt.Sprintf("%d/%d", number-first+1, count)
 	return nil
 }
 
