@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -313,12 +314,18 @@ func (f *fleet) status() (s struct {
 	return s, o.code == 0 && json.Unmarshal([]byte(o.out), &s) == nil
 }
 
-// until waits for a state of the run, and fails if the run ends before.
-func (f *fleet) until(what string, reached func() bool) {
+// reach waits for a state of the run. It returns false if the run is complete before.
+func (f *fleet) reach(what string, reached func() bool) bool {
 	f.t.Helper()
 	for deadline := time.Now().Add(patience); !reached(); {
+		if done, err := f.main.over(); done {
+			if err != nil {
+				f.t.Fatalf("the run ended (%v) before %s\n%s", err, what, f.main.said.String())
+			}
+			return false
+		}
 		for i, w := range f.workers {
-			if done, err := w.over(); done {
+			if done, err := w.over(); done && err != nil {
 				f.t.Fatalf("worker %d ended (%v) before %s\n%s", i, err, what, w.said.String())
 			}
 		}
@@ -326,47 +333,87 @@ func (f *fleet) until(what string, reached func() bool) {
 			f.main.kill()
 			f.t.Fatalf("%s did not happen within %s\n%s", what, patience, f.main.said.String())
 		}
-		if done, err := f.main.over(); done {
-			f.t.Fatalf("the run ended (%v) before %s\n%s", err, what, f.main.said.String())
-		}
 		time.Sleep(20 * time.Millisecond)
+	}
+	return true
+}
+
+// until waits for a state of the run, and fails if the run ends before.
+func (f *fleet) until(what string, reached func() bool) {
+	f.t.Helper()
+	if !f.reach(what, reached) {
+		f.t.Fatalf("the run ended before %s\n%s", what, f.main.said.String())
+	}
+}
+
+// progress waits until some more episodes are stored. It returns false if the run is complete before.
+func (f *fleet) progress(what string) bool {
+	f.t.Helper()
+	before, _ := f.status()
+	return f.reach(what, func() bool { now, ok := f.status(); return ok && now.Done > before.Done+10 })
+}
+
+// complete waits for the end of the run, compares it with that of one process, and makes room for the next.
+func (f *fleet) complete(what string) {
+	f.t.Helper()
+	if err := f.main.wait(f.t); err != nil {
+		f.t.Fatalf("%s: %v\n%s", what, err, f.main.said.String())
+	}
+	for _, w := range f.workers {
+		w.kill() // one that did not hear of the end waits for the next run
+	}
+	f.workers = nil
+	f.same(what)
+	if err := os.Remove(f.run()); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // TestCutNetworksLoseNothing loses the coordinator's acknowledgements and cuts the network of two workers of one name,
-// again and again. Records come twice, and count once.
+// again and again, in as many runs as that takes. Records come twice, and count once.
 func TestCutNetworksLoseNothing(t *testing.T) {
-	f := newFleet(t, 15*rounds(1, 4), "gold", "random")
-	c := newCutter(t, f.address)
-	f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
-	through := "nats://" + c.Addr().String()
-	f.work(0, through, "--name", "twin")
-	f.work(1, through, "--name", "twin")
-	for n := rounds(2, 100); n > 0; n-- {
-		before, _ := f.status()
-		f.until("a cut", func() bool { now, ok := f.status(); return ok && now.Done > before.Done+10 })
-		c.mute()
-		f.until("the orders are committed", func() bool {
-			was, _ := f.status()
-			time.Sleep(100 * time.Millisecond)
-			now, ok := f.status()
-			return ok && was.Done == now.Done
-		})
-		c.cut()
-		if done, _ := f.main.over(); done {
-			break
+	f := newFleet(t, 15, "gold", "random")
+	random := rand.New(rand.NewPCG(8, 18))
+	cuts, repeated, completed, twins := 0, 0, 0, false
+	for n := rounds(2, 100); cuts < n || repeated == 0; completed++ {
+		if completed > 2*n {
+			t.Fatalf("no record came twice in %d runs", completed)
+		}
+		c := newCutter(t, f.address)
+		f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
+		through := "nats://" + c.Addr().String()
+		f.work(0, through, "--name", "twin")
+		f.work(1, through, "--name", "twin")
+		again := 0
+		for (cuts < n || again == 0) && f.progress("a cut") {
+			if random.IntN(4) > 0 { // else both directions end at once
+				c.mute()
+				f.reach("the orders are committed", func() bool {
+					was, _ := f.status()
+					time.Sleep(100 * time.Millisecond)
+					now, ok := f.status()
+					return ok && was.Done == now.Done
+				})
+			}
+			c.cut()
+			cuts++
+			f.reach("a record is repeated, or more are stored", func() bool {
+				s, ok := f.status()
+				again = max(again, s.Repeated)
+				return ok && s.Repeated > 0
+			})
+		}
+		repeated += again
+		f.complete(fmt.Sprintf("after %d cuts", cuts))
+		twins = twins || strings.Contains(f.main.said.String(), "several workers are called twin")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
-	repeated := 0
-	f.until("a record is repeated", func() bool { s, _ := f.status(); repeated = s.Repeated; return repeated > 0 })
-	if err := f.main.wait(t); err != nil {
-		t.Fatalf("%v\n%s", err, f.main.said.String())
+	if !twins {
+		t.Error("two workers of one name are not mentioned")
 	}
-	if !strings.Contains(f.main.said.String(), "two workers are called twin") {
-		t.Errorf("two workers of one name are not mentioned: %s", f.main.said.String())
-	}
-	f.same("after cuts")
-	t.Logf("%d records came twice", repeated)
+	t.Logf("%d cuts in %d runs; %d records came twice", cuts, completed, repeated)
 }
 
 // TestWorkersAreToldNoAnswers listens to all that a coordinator sends to a worker whose agents play no plans. It says
@@ -613,32 +660,78 @@ func TestARunThatCannotBeginLeavesNothing(t *testing.T) {
 	f.same("after a refused resume")
 }
 
-// TestLostQueuesLoseNothing stops the server of a run, deletes its files and starts it again, while orders and records
-// are in its queue.
+// TestLostQueuesLoseNothing stops the server of runs again and again while orders and records are in its queue, and
+// starts it with other files: with none, or with those of some time before, as a loss of power leaves them.
 func TestLostQueuesLoseNothing(t *testing.T) {
-	f := newFleet(t, 15*rounds(1, 4), "gold", "random")
+	f := newFleet(t, 15, "gold", "random")
 	b := &broker{t: t, folder: filepath.Join(f.dir, "broker"), port: server.RANDOM_PORT}
 	b.start()
+	defer func() { b.stop() }()
 	address := fmt.Sprintf("nats://127.0.0.1:%d", b.port)
-	f.coordinate("--nats", address, "--token-file", f.token, "--own-workers", "1")
-	f.work(0, address)
-	for n := rounds(2, 30); n > 0; n-- {
-		before, _ := f.status()
-		f.until("the server is stopped", func() bool { now, ok := f.status(); return ok && now.Done > before.Done+10 })
-		b.stop()
-		if err := os.RemoveAll(b.folder); err != nil {
-			t.Fatal(err)
+	var losses [2]int
+	completed, mentioned := 0, false
+	for n := rounds(2, 30); losses[0]+losses[1] < n; completed++ {
+		f.coordinate("--nats", address, "--token-file", f.token, "--own-workers", "1")
+		f.work(0, address)
+		for losses[0]+losses[1] < n && f.progress("the server is stopped") {
+			older := filepath.Join(f.dir, "older")
+			kind := (losses[0] + losses[1]) % 2
+			if kind == 1 {
+				copyRunning(t, b.folder, older)
+				if !f.progress("the server is stopped after a copy") {
+					break
+				}
+			}
+			b.stop()
+			if err := os.RemoveAll(b.folder); err != nil {
+				t.Fatal(err)
+			}
+			if kind == 1 {
+				if err := os.Rename(older, b.folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.start()
+			losses[kind]++
 		}
-		b.start()
+		f.complete(fmt.Sprintf("after %v losses of the queue", losses))
+		mentioned = mentioned || strings.Contains(f.main.said.String(), "the queue was lost")
 	}
-	if err := f.main.wait(t); err != nil {
-		t.Fatalf("%v\n%s", err, f.main.said.String())
+	if !mentioned {
+		t.Error("no loss is mentioned")
 	}
-	if !strings.Contains(f.main.said.String(), "the queue was lost") {
-		t.Errorf("the loss is not mentioned: %s", f.main.said.String())
+	t.Logf("in %d runs, the files were deleted %d times and were older %d times", completed, losses[0], losses[1])
+}
+
+// copyRunning copies the files of a server that changes them meanwhile.
+func copyRunning(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
 	}
-	b.stop()
-	f.same("after losses of the queue")
+	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o700)
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return errors.Join(err, os.WriteFile(filepath.Join(to, name), data, 0o600))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestOtherBytesAreFound sends records that are none, and one that contradicts what is committed. The run is as it
