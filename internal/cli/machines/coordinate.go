@@ -3,11 +3,14 @@
 package machines
 
 import (
+	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,16 +181,20 @@ func (h *Host) Gather(
 		t.work(ctx, &own, id, slots(welcome.Classes, workers, concurrency))
 	}
 	if o.Fleet.Listen != "" {
-		h.Note("workers: seatrial worker %s%s", t.address(o), tokenFlag(&o.Fleet))
+		h.Note("workers: seatrial worker %s%s", t.address(o), accessFlags(&o.Fleet))
 	}
 	return t, nil
 }
 
-func tokenFlag(f *settings.Fleet) string {
-	if f.TokenFile == "" {
-		return ""
+// accessFlags are the flags with which a worker reaches the embedded server.
+func accessFlags(f *settings.Fleet) (flags string) {
+	if f.TokenFile != "" {
+		flags += " --token-file " + f.TokenFile
 	}
-	return " --token-file " + f.TokenFile
+	if f.Cert != "" {
+		flags += " --tls-ca " + cmp.Or(f.CA, "FILE")
+	}
+	return flags
 }
 
 // address is what workers are given.
@@ -195,7 +202,17 @@ func (t *Team) address(o *settings.Run) string {
 	if t.broker == nil {
 		return strings.Join(o.Fleet.Servers, ",")
 	}
-	return t.broker.Address()
+	address := t.broker.Address()
+	scheme, rest, _ := strings.Cut(address, "://")
+	host, port, err := net.SplitHostPort(rest)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return address
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "HOST"
+	}
+	return scheme + "://" + net.JoinHostPort(name, port)
 }
 
 // open starts or reaches the server.
@@ -230,7 +247,16 @@ func connectError(servers []string, err error) error {
 		return err
 	}
 	e := diag.Usagef("%s: %v", strings.Join(servers, ","), err)
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var name x509.HostnameError
 	switch text := err.Error(); {
+	case errors.As(err, &unknown):
+		return e.WithHint("--tls-ca with the certificate that signed the server's")
+	case errors.As(err, &invalid):
+		return e.WithHint("a certificate that is valid now, for the server's --tls-cert; or set this machine's clock")
+	case errors.As(err, &name):
+		return e.WithHint("a certificate of the server that names this address, or an address that its certificate names")
 	case errors.Is(err, nats.ErrAuthorization):
 		return e.WithHint("--token-file with the coordinator's token, or --nats-creds")
 	case strings.Contains(text, "nkey"), strings.Contains(text, "nonce"):

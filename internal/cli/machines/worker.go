@@ -79,7 +79,7 @@ func (h *Host) workerCommand() *cobra.Command {
 
 // work plays until the run ends.
 func (w *worker) work(ctx context.Context) error {
-	if err := cmp.Or(settings.AtLeast("workers", w.workers, 1),
+	if err := cmp.Or(settings.CheckServers(w.fleet.Servers), settings.AtLeast("workers", w.workers, 1),
 		settings.AtLeast("concurrency", w.concurrency, 1)); err != nil {
 		return err
 	}

@@ -73,6 +73,20 @@ func (f *Fleet) Loopback() bool {
 // Address is HOST:PORT of the embedded server.
 func (f *Fleet) Address() string { return strings.TrimPrefix(f.Listen, "nats://") }
 
+// CheckServers refuses addresses that cannot be those of NATS servers.
+func CheckServers(servers []string) error {
+	for address := range strings.SplitSeq(strings.Join(servers, ","), ",") {
+		scheme, host, found := strings.Cut(strings.TrimSpace(address), "://")
+		if !found {
+			host = scheme
+		}
+		if found && !slices.Contains([]string{"nats", "tls", "ws", "wss"}, scheme) || host == "" {
+			return diag.Usagef("%q is not the address of a NATS server", address).WithHint("nats://HOST:4222")
+		}
+	}
+	return nil
+}
+
 // checkFleet refuses what several processes cannot do.
 func (r *Run) checkFleet() error {
 	f := &r.Fleet
@@ -97,7 +111,7 @@ func (r *Run) checkFleet() error {
 		return diag.Usagef("--record and --replay are for runs of one process").WithHint("leave out --listen and --nats")
 	}
 	if f.Listen == "" {
-		return nil
+		return CheckServers(f.Servers)
 	}
 	if _, _, err := net.SplitHostPort(f.Address()); err != nil {
 		return diag.Usagef("--listen %s: not nats://HOST:PORT", f.Listen).WithHint("--listen nats://127.0.0.1:4222")

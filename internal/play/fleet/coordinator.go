@@ -67,6 +67,7 @@ type Coordinator struct {
 	early      map[string]chan struct{} // records without an order; closed when committed
 	parts      map[string]*parts
 	workers    map[string]*member
+	twins      map[string]bool // names of several workers, once the user is told
 	leases     map[string]*lease
 	conflicts  []Conflict
 	created    [2]time.Time // of the streams
@@ -124,7 +125,7 @@ func Start(ctx context.Context, config Config) (*Coordinator, error) {
 		model: newGate(config.Concurrency), other: newGate(config.Window),
 		expected: map[string]*expected{}, early: map[string]chan struct{}{},
 		outbox: map[string][]*expected{}, parts: map[string]*parts{}, workers: map[string]*member{},
-		leases: map[string]*lease{}, unserved: map[string]time.Time{},
+		leases: map[string]*lease{}, unserved: map[string]time.Time{}, twins: map[string]bool{},
 	}
 	var err error
 	if c.js, err = jetstream.New(c.Conn); err != nil {

@@ -85,8 +85,9 @@ func (c *Coordinator) beat(m *nats.Msg) {
 		c.workers[b.ID] = known
 		go c.notify(b.ID, notice{Epoch: c.epoch, Paused: c.paused}) // it has missed the last one
 		for _, other := range c.workers {
-			if other.beat.Name == b.Name && !other.lost {
-				go c.Notice(fmt.Sprintf("two workers are called %s; they are told apart by their numbers", b.Name))
+			if other.beat.Name == b.Name && !other.lost && !c.twins[b.Name] {
+				c.twins[b.Name] = true
+				go c.Notice(fmt.Sprintf("several workers are called %s; they are told apart by their numbers", b.Name))
 			}
 		}
 	}

@@ -140,7 +140,11 @@ func Greet(ctx context.Context, conn *nats.Conn, build Build, anyBuild bool, run
 		}
 		if !told {
 			told = true
-			notice("no run is coordinated there yet: waiting for one")
+			if run == "" {
+				notice("no run is coordinated there yet: waiting for one")
+			} else {
+				notice(fmt.Sprintf("run %s is not coordinated there yet: waiting for it", run))
+			}
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
 			return nil, err
