@@ -465,6 +465,26 @@ func TestClustersOfIntervals(t *testing.T) {
 	}
 }
 
+// Variants of a question are no distinct SQL: they count as the question.
+func TestVariantsClusterWithTheirQuestion(t *testing.T) {
+	rows := rowsOf(t, "a n=24 right=12")
+	for i := range rows {
+		rows[i].Database, rows[i].SQL = "d", fmt.Sprint("SELECT ", i)
+		if i%4 > 0 {
+			rows[i].Root = fmt.Sprint("SELECT ", i-i%4)
+		}
+	}
+	for level, want := range map[string]int{"": 6, ClusterTask: 24, ClusterDatabase: 1} {
+		r, err := Build([]Run{{Rows: rows}}, Options{Cluster: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Agents[0].Clusters; got != want {
+			t.Errorf("%q: %d clusters, want %d", level, got, want)
+		}
+	}
+}
+
 // Bounds count invalid episodes all wrong, and all right.
 func TestBoundsOfInvalidEpisodes(t *testing.T) {
 	r := build(t, Run{Rows: rowsOf(t, "a n=20 right=10 invalid=4")})
@@ -481,6 +501,9 @@ func TestBoundsOfInvalidEpisodes(t *testing.T) {
 
 func TestCSVHasEveryField(t *testing.T) {
 	rows := randomRows(3, 12, 2)
+	for i := range rows {
+		rows[i].Grade.Tokens = 10 + i%7
+	}
 	r := build(t, Run{Name: "x", Rows: rows}, Run{Name: "y", Rows: slices.Clone(rows)})
 	text, err := r.CSV()
 	if err != nil {

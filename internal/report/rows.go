@@ -81,6 +81,7 @@ type About struct {
 	Workflow  string  // of the instance's primary plan
 	Database  string  // of the task
 	SQL       string  // of the task
+	Root      string  // the SQL of the question that the task's question is a variant of; "" if it is none
 	Ambiguous bool    // the request leaves open what its answer is graded by ([task.Task.Ambiguous])
 	Strike    *Strike // nil if no condition of the instance acts on the environment
 	// Cluster names the observation that intervals count the episode to, Block the one that tests do.
@@ -149,13 +150,14 @@ const (
 // Clusters lists the values of [Options].Cluster.
 func Clusters() []string { return []string{ClusterTask, ClusterSQL, ClusterDatabase} }
 
-// ClusterAt names the observation of a row at a level. A task without SQL is one of its own.
+// ClusterAt names the observation of a row at a level. A task without SQL is one of its own. Variants of a question
+// differ from it in a value, so they count as the question itself, and not as distinct SQL.
 func (r *Row) ClusterAt(level string) string {
 	switch {
 	case level == ClusterDatabase && r.Database != "":
 		return r.Database
 	case level == ClusterSQL && r.SQL != "":
-		return r.Database + "\n" + r.SQL
+		return r.Database + "\n" + cmp.Or(r.Root, r.SQL)
 	default:
 		return r.Grade.Task
 	}

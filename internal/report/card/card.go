@@ -65,6 +65,12 @@ func costsOf(rows []report.Row) ([]Cost, error) {
 	return list, nil
 }
 
+// trivial are the policies that show what success without skill is.
+var trivial = []string{"mute", "random"}
+
+// worldSetting is the setting of a run on fresh worlds.
+const worldSetting = "world"
+
 // suiteSetting is the setting of a run that contains the path of its suite.
 const suiteSetting = "suite"
 
@@ -108,6 +114,14 @@ func Of(
 	if r.Robustness == nil {
 		c.Limits = append(c.Limits, "The run has no episode under faults.")
 	}
+	if !slices.ContainsFunc(costs, func(x Cost) bool { return slices.Contains(trivial, x.Agent) }) {
+		c.Limits = append(c.Limits, "No trivial agent ("+strings.Join(trivial, ", ")+") took part, so the run does not "+
+			"measure what success without skill is.")
+	}
+	if world := string(settings[worldSetting]); world == "" || world == "0" {
+		c.Limits = append(c.Limits, "A model may know questions and rows that are public. Runs on fresh worlds "+
+			"(run --world) measure what it remembers.")
+	}
 	c.Limits = append(c.Limits, "Tools only read. Results say nothing about tools that write, or about other domains.")
 	return c, nil
 }
@@ -148,6 +162,7 @@ func validityOf(n *suite.Counts, r *report.Report) []string {
 		fmt.Sprintf("Right answers: all plans of %d examples were executed, on the published databases and on generated "+
 			"neighbours, and agree with the SQL.", n.Proven),
 		"Grades come from the transcript and the task alone. No model takes part in them.",
+		"Agents are shown requests and tools. Queries, plans and right answers are not among what they are sent.",
 	}
 	if n.Mutants.Made > 0 {
 		list = append(list, fmt.Sprintf("Neighbours tell %s of the SQL's mutants from it (%d of %d; %d are proven to be "+
@@ -157,7 +172,7 @@ func validityOf(n *suite.Counts, r *report.Report) []string {
 		list = append(list, "Faults: for each instance, a policy that ignores the fault was executed and failed, and a "+
 			"policy that uses what an agent sees recovered within the budget, or the instance is proven to be hopeless.")
 	}
-	clusters := "distinct SQL, and tests flip whole tasks"
+	clusters := "distinct SQL (variants of a question count as one), and tests flip whole tasks"
 	if r.Cluster != "" {
 		clusters = r.Cluster + ", and so do tests"
 	}

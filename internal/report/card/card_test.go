@@ -41,7 +41,7 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 		}
 		text := c.Markdown()
 		for _, want := range []string{"- the note of the run", "- 2 of 9 examples of the corpora are not in the suite, because their answers could not be proven: no answer 2.",
-			"- 3 of 7 tasks have mutants", "all plans of 8 examples", "## Cost", "| 0.5000 |", "- The run has no episode under faults.",
+			"- 3 of 7 tasks have mutants", "all plans of 8 examples", "## Cost", "| 0.5000 |", "- No trivial agent (mute, random) took part", "- A model may know questions and rows", "- The run has no episode under faults.",
 			"- agent: `[\"a'b\"]`"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the card lacks %q:\n%s", want, text)

@@ -330,11 +330,25 @@ func (r *Run) rowsShown() func(*suite.Instance) report.Row {
 	return func(in *suite.Instance) report.Row {
 		row, known := shown[in.ID]
 		if !known {
-			row = report.RowOf(grade.Grade{}, r.tasks[in.Task], in, r.certificates[in.ID])
+			t := r.tasks[in.Task]
+			row = report.RowOf(grade.Grade{}, t, in, r.certificates[in.ID])
+			row.Root = r.rootOf(t)
 			shown[in.ID] = row
 		}
 		return row
 	}
+}
+
+// rootOf returns the SQL of the question that a task's question is a variant of; "" if it is none. Where the suite
+// lacks that question, it returns a name.
+func (r *Run) rootOf(t *task.Task) string {
+	if t == nil || t.Variant == "" {
+		return ""
+	}
+	if root := r.tasks[t.Variant]; root != nil {
+		return root.SQL
+	}
+	return "variants of " + t.Variant
 }
 
 // Entries visits all episodes, in canonical order. It takes their rows from where they are kept, if they are.
