@@ -19,6 +19,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
@@ -156,15 +157,6 @@ func reasonHelp() string {
 	return b.String()
 }
 
-// buildResult is what `build --json` prints.
-type buildResult struct {
-	Suite string `json:"suite"`
-	suite.Counts
-	Seconds float64 `json:"seconds"`
-	PeakMiB float64 `json:"peak_mib"`
-	Digest  string  `json:"digest"`
-}
-
 func checkBuild(o pipeline.Options) error {
 	if profiles := []string{relation.ProfileExtended, relation.ProfilePaper}; !slices.Contains(profiles, o.SlotProfile) {
 		return diag.Unknown("slot profile", o.SlotProfile, profiles)
@@ -228,9 +220,9 @@ func (a *app) build(ctx context.Context, o pipeline.Options, out string, key ed2
 		}
 	}
 	m := &built.Manifest
-	r := buildResult{
-		Suite: out, Counts: m.Counts, Seconds: a.Now().Sub(began).Round(time.Millisecond).Seconds(), PeakMiB: peakMiB(),
-		Digest: m.Digest,
+	r := result.Build{
+		Format: result.FormatBuild, Suite: out, Counts: m.Counts, PeakMiB: peakMiB(), Digest: m.Digest,
+		Seconds: a.Now().Sub(began).Round(time.Millisecond).Seconds(),
 	}
 	if a.asJSON {
 		if err := a.printJSON(r); err != nil {
@@ -363,7 +355,7 @@ func (a *app) noteApart(conditions, faults []string) error {
 	return nil
 }
 
-func (a *app) printBuild(r *buildResult) {
+func (a *app) printBuild(r *result.Build) {
 	width, _ := a.Width(a.raw.Out)
 	a.printf("%s", brief.Fit(brief.Build(r.Suite, &r.Counts, r.Digest, a.full), width))
 	if r.Seconds > 0 {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -74,7 +75,7 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 		return err
 	}
 	if a.full && !a.asJSON {
-		a.printBuild(&buildResult{Suite: dir, Counts: s.Manifest.Counts, Digest: s.Manifest.Digest, PeakMiB: peakMiB()})
+		a.printBuild(&result.Build{Suite: dir, Counts: s.Manifest.Counts, Digest: s.Manifest.Digest, PeakMiB: peakMiB()})
 		a.printf("\n")
 	}
 	r := settings.New()
@@ -249,9 +250,18 @@ func (a *app) try(ctx context.Context, o *settings.Run, out string) (err error) 
 	if text := brief.Probe(rows); text != "" {
 		return &diag.Error{Exit: diag.ExitFailed, Message: text, Hint: "seatrial show " + path + "-probe"}
 	}
-	a.printf("The agent starts and answers. %d tasks, clean and under %d kinds of faults:\n\n", tryTasks, len(tryFaults))
+	if !a.asJSON {
+		a.printf("The agent starts and answers. %d tasks, clean and under %d kinds of faults:\n\n", tryTasks, len(tryFaults))
+	}
 	if rows, err = play(path, 0, condition.RoleClean, condition.RoleFault+":*"); err != nil {
 		return err
+	}
+	if a.asJSON {
+		run, err := runs.Open(ctx, path, dir)
+		if err != nil {
+			return err
+		}
+		return errors.Join(a.summaryOf(run, rows), run.Close())
 	}
 	a.printf("%s", brief.Tried(rows, a.width()))
 	a.printf("\nNext:\n  seatrial show %s --worst\n  seatrial report %s --full\n", path, path)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -19,14 +20,14 @@ func (a *app) faultsCommand() *cobra.Command {
 			"in the order of the list. `seatrial build --fault KIND` injects one into tasks.",
 		RunE: func(_ *cobra.Command, kinds []string) error {
 			var known []string
-			var shown []faultInfo
+			var shown []result.Fault
 			for _, info := range condition.Catalogue() {
 				if info.Kind != condition.KindEnvironment {
 					continue
 				}
 				known = append(known, info.Name)
 				if len(kinds) == 0 || slices.Contains(kinds, info.Name) {
-					shown = append(shown, newFaultInfo(&info))
+					shown = append(shown, newFault(&info))
 				}
 			}
 			for _, kind := range kinds {
@@ -36,7 +37,7 @@ func (a *app) faultsCommand() *cobra.Command {
 			}
 			switch {
 			case a.asJSON:
-				return a.printJSON(shown)
+				return a.printJSON(result.Faults{Format: result.FormatFaults, Faults: shown})
 			case len(kinds) > 0:
 				a.printFaultDetails(shown)
 			default:
@@ -47,25 +48,9 @@ func (a *app) faultsCommand() *cobra.Command {
 	}
 }
 
-// faultInfo is what `faults --json` prints about a kind.
-type faultInfo struct {
-	Kind       string   `json:"kind"`
-	Hazard     string   `json:"hazard"`
-	Summary    string   `json:"summary"`
-	Visible    string   `json:"visible"`
-	SurvivedBy string   `json:"survived_by"`
-	Hopeless   bool     `json:"hopeless,omitempty"`
-	Variants   []string `json:"variants"`
-	Lookalike  string   `json:"lookalike,omitempty"`
-	Mirror     string   `json:"mirror,omitempty"`
-	Companions string   `json:"companions,omitempty"`
-	Parameters string   `json:"parameters"`
-	Source     string   `json:"source"`
-}
-
-func newFaultInfo(info *condition.Info) faultInfo {
+func newFault(info *condition.Info) result.Fault {
 	s := info.Survival
-	f := faultInfo{
+	f := result.Fault{
 		Kind: info.Name, Hazard: s.Hazard, Summary: info.Summary, Visible: s.Visible, SurvivedBy: s.By, Hopeless: s.Hopeless,
 		Lookalike: s.Lookalike, Mirror: s.Mirror, Companions: s.Companions, Parameters: s.Parameters, Source: info.Source,
 	}
@@ -79,7 +64,7 @@ func newFaultInfo(info *condition.Info) faultInfo {
 }
 
 // printFaults lists kinds under their hazards.
-func (a *app) printFaults(list []faultInfo) {
+func (a *app) printFaults(list []result.Fault) {
 	for i, hazard := range fault.Hazards() {
 		if i > 0 {
 			a.printf("\n")
@@ -96,7 +81,7 @@ func (a *app) printFaults(list []faultInfo) {
 		len(list))
 }
 
-func (a *app) printFaultDetails(list []faultInfo) {
+func (a *app) printFaultDetails(list []result.Fault) {
 	for i := range list {
 		f := &list[i]
 		if i > 0 {

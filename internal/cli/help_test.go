@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/cli/schemas"
 	"github.com/seatrial/seatrial/internal/report/recipe"
 	"github.com/seatrial/seatrial/internal/report/table"
 )
@@ -76,5 +77,31 @@ func TestCommandsThatShowPapersExist(t *testing.T) {
 	}
 	if checked < 70 {
 		t.Errorf("%d commands were checked, want at least 70", checked)
+	}
+}
+
+// withoutResult are the commands that print no result as JSON, with the reason.
+var withoutResult = map[string]string{
+	"completion": "it prints a script for a shell",
+	"exit-codes": "it is a page of help",
+	"help":       "it is help",
+	"worker":     "what it plays is a result of the coordinator",
+}
+
+// Every command has a schema of what it prints with --json, or a reason to print none.
+func TestCommandsHaveSchemas(t *testing.T) {
+	known := schemas.Commands()
+	root := (&app{Process: System(), raw: System()}).root()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		name := c.Name()
+		if (len(known[name]) > 0) == (withoutResult[name] != "") {
+			t.Errorf("%s has the schemas %v and the reason %q to have none: one of both", name, known[name], withoutResult[name])
+		}
+		delete(known, name)
+	}
+	if len(known) > 0 {
+		t.Errorf("there are no such commands: %v", known)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
@@ -62,26 +63,14 @@ func (a *app) fetchPython(ctx context.Context) error {
 	return nil
 }
 
-// engineInfo is what `python --json` prints about an engine.
-type engineInfo struct {
-	Engine  string            `json:"engine"`
-	Works   bool              `json:"works"`
-	Python  string            `json:"python,omitempty"`
-	Version string            `json:"version,omitempty"`
-	Layers  map[string]string `json:"layers,omitempty"`
-	Missing map[string]string `json:"missing,omitempty"`
-	Session float64           `json:"session_ms,omitempty"` // to start one
-	Problem string            `json:"problem,omitempty"`
-}
-
 // surveyPython tries the engines and prints which work.
 func (a *app) surveyPython(ctx context.Context, file string) error {
-	var list []engineInfo
+	var list []result.Engine
 	lacks := &python.NoSandboxError{}
 	for _, name := range python.Engines() {
 		choice := participants.PythonChoice(file)
 		choice.Engine = name
-		info := engineInfo{Engine: name}
+		info := result.Engine{Engine: name}
 		err := tryEngine(ctx, choice, &info)
 		switch {
 		case ctx.Err() != nil:
@@ -96,20 +85,20 @@ func (a *app) surveyPython(ctx context.Context, file string) error {
 		list = append(list, info)
 	}
 	if a.asJSON {
-		if err := a.printJSON(list); err != nil {
+		if err := a.printJSON(result.Python{Format: result.FormatPython, Engines: list}); err != nil {
 			return err
 		}
 	} else {
 		a.printEngines(list)
 	}
-	if slices.ContainsFunc(list, func(i engineInfo) bool { return i.Works }) {
+	if slices.ContainsFunc(list, func(i result.Engine) bool { return i.Works }) {
 		return nil
 	}
 	return &diag.Error{Exit: diag.ExitFailed, Message: "no engine for Python works here", Hint: lacks.Hint()}
 }
 
 // tryEngine opens an engine and runs a block in it.
-func tryEngine(ctx context.Context, choice python.Choice, info *engineInfo) (err error) {
+func tryEngine(ctx context.Context, choice python.Choice, info *result.Engine) (err error) {
 	engine, err := python.Open(ctx, choice)
 	if err != nil {
 		return err
@@ -133,7 +122,7 @@ func tryEngine(ctx context.Context, choice python.Choice, info *engineInfo) (err
 	return err
 }
 
-func (a *app) printEngines(list []engineInfo) {
+func (a *app) printEngines(list []result.Engine) {
 	for i := range list {
 		e := &list[i]
 		if !e.Works {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -8,12 +9,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +27,8 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/cli/schemas"
+	"github.com/seatrial/seatrial/internal/cli/schemas/schemastest"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -87,6 +92,7 @@ func TestScripts(t *testing.T) {
 		t.Fatalf("the suite of the scripts cannot be built, exit code %d:\n%s", code, errs.String())
 	}
 	plain := plainProgram(t)
+	t.Cleanup(func() { everyResult(t) })
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -133,8 +139,23 @@ func TestScripts(t *testing.T) {
 			"transcripts": transcripts,
 			"modelserver": serve,
 			"interrupted": interrupted,
+			"valid":       valid,
+			"served":      served,
 		},
 	})
+}
+
+// everyResult demands that scripts validated a result of every schema, if all scripts were played.
+func everyResult(t *testing.T) {
+	t.Helper()
+	if t.Failed() || flag.Lookup("test.run").Value.String() != "" {
+		return
+	}
+	for _, name := range schemas.Results() {
+		if results.seen[name] == 0 && (name != "python" || pythonWorks()) {
+			t.Errorf("no script validates a result of %s", name)
+		}
+	}
 }
 
 func check(ts *testscript.TestScript, err error) {
@@ -165,6 +186,68 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+	if args[1] == "seatrial" && (slices.Contains(args, "--json") || len(args) > 2 && args[2] == "read") {
+		check(ts, results.validate([]byte(ts.ReadFile("stdout"))))
+	}
+}
+
+// validated counts the results that scripts validated, by the names of their schemas.
+type validated struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+var results = validated{seen: map[string]int{}}
+
+func (v *validated) validate(printed []byte) error {
+	names, err := schemastest.Output(printed)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, name := range names {
+		v.seen[name]++
+	}
+	return err
+}
+
+// valid validates the files of suites, runs and proxies by their schemas.
+func valid(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 2, "valid suite|run|record|results PATH")
+	c, path := schemastest.Count{}, ts.MkAbs(args[1])
+	switch args[0] {
+	case "suite":
+		check(ts, c.Suite(path))
+	case "run":
+		check(ts, c.Run(context.Background(), path))
+	case "record":
+		check(ts, c.Lines("record", path))
+	case "results":
+		check(ts, results.validate([]byte(ts.ReadFile(args[1]))))
+	default:
+		ts.Fatalf("%q is not validated", args[0])
+	}
+	if args[0] != "results" && len(c) == 0 {
+		ts.Fatalf("%s has nothing to validate", path)
+	}
+}
+
+// served starts a program that serves, until it has printed where, and interrupts it.
+func served(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) < 2, "served STDOUT ARGUMENT...")
+	self, err := os.Executable()
+	check(ts, err)
+	cmd := exec.Command(self, args[1:]...)
+	cmd.Args[0] = "seatrial" // by this name the test's binary knows what to be
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"))
+	out, err := cmd.StdoutPipe()
+	check(ts, err)
+	check(ts, cmd.Start())
+	line, readErr := bufio.NewReader(out).ReadBytes('\n')
+	check(ts, cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait() // an interrupt ends it with a code of its own
+	check(ts, readErr)
+	check(ts, os.WriteFile(ts.MkAbs(args[0]), line, 0o644))
+	check(ts, results.validate(line))
 }
 
 // mkdb makes a database of the statements in a file.
@@ -413,6 +496,9 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	case <-held:
 	case err := <-ended:
 		ts.Fatalf("it ended before it could be interrupted: %v\n%s", err, ts.ReadFile(args[0]))
+	}
+	if meanwhile := strings.Fields(ts.Getenv("MEANWHILE")); len(meanwhile) > 0 {
+		exits(ts, false, append([]string{"0", "seatrial"}, meanwhile...))
 	}
 	check(ts, cmd.Process.Signal(os.Interrupt))
 	select {

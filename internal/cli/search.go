@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -125,22 +126,12 @@ func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([
 	return list, nil
 }
 
-// hit is a tool that a search found.
-type hit struct {
-	Search      string  `json:"search"`
-	Style       string  `json:"style"`
-	Database    string  `json:"database"`
-	Name        string  `json:"name"`
-	Score       float64 `json:"score"`
-	Description string  `json:"description"`
-}
-
 func (a *app) search(ctx context.Context, s *suite.Suite, o *searchOptions, query string) error {
 	list, err := a.searched(ctx, s, o)
 	if err != nil {
 		return err
 	}
-	hits := []hit{}
+	hits := []result.Hit{}
 	for _, one := range list {
 		for _, kind := range one.kinds() {
 			if o.kind != "" && o.kind != kind {
@@ -160,12 +151,13 @@ func (a *app) search(ctx context.Context, s *suite.Suite, o *searchOptions, quer
 			}
 			for _, h := range found {
 				t := one.tools[h.Tool]
-				hits = append(hits, hit{kind, one.style, t.Database, t.Name, h.Score, t.Description})
+				hits = append(hits, result.Hit{Search: kind, Style: one.style, Database: t.Database, Name: t.Name,
+					Score: h.Score, Description: t.Description})
 			}
 		}
 	}
 	if a.asJSON {
-		return a.printJSON(hits)
+		return a.printJSON(result.Found{Format: result.FormatFound, Tools: hits})
 	}
 	if len(hits) == 0 {
 		a.printf("No tool shares a word with the query.\n")
@@ -179,18 +171,12 @@ func (a *app) search(ctx context.Context, s *suite.Suite, o *searchOptions, quer
 	return nil
 }
 
-// recalled is the recall of the requests of one style.
-type recalled struct {
-	Style string `json:"style"`
-	*search.Recall
-}
-
 func (a *app) recall(ctx context.Context, s *suite.Suite, o *searchOptions) error {
 	list, err := a.searched(ctx, s, o)
 	if err != nil {
 		return err
 	}
-	var measured []recalled
+	measured := []result.Recalled{}
 	for _, one := range list {
 		var questions []search.Question
 		for _, t := range s.Tasks {
@@ -210,11 +196,11 @@ func (a *app) recall(ctx context.Context, s *suite.Suite, o *searchOptions) erro
 			if err != nil {
 				return err
 			}
-			measured = append(measured, recalled{one.style, r})
+			measured = append(measured, result.Recalled{Style: one.style, Recall: *r})
 		}
 	}
 	if a.asJSON {
-		return a.printJSON(measured)
+		return a.printJSON(result.Recall{Format: result.FormatRecall, Searches: measured})
 	}
 	a.printf("style  search   requests  tools  %-9s  some     whole    all\n", fmt.Sprintf("recall@%d", o.results))
 	for _, r := range measured {

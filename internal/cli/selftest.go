@@ -44,7 +44,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			}
 			switch {
 			case a.asJSON:
-				if err := a.printJSON(selftest.Table(results).Records); err != nil {
+				if err := a.printJSON(selftest.OutcomeOf(results)); err != nil {
 					return err
 				}
 			case markdown:

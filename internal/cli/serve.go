@@ -18,6 +18,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -326,7 +327,8 @@ func (a *app) core(ctx context.Context, o *serveOptions, c server.Config, played
 // printServed prints the addresses of a server.
 func (a *app) printServed(address string, instances int, played string, stored bool) error {
 	if a.asJSON {
-		return a.printJSON(map[string]any{"url": address, "instances": instances, "openapi": address + "/openapi.json"})
+		return a.printJSON(result.Served{Format: result.FormatServed, URL: address, Instances: instances,
+			OpenAPI: address + "/openapi.json"})
 	}
 	what, door := table.Counted(instances, "instance"), "/mcp?instance=ALIAS"
 	if played != "" {
@@ -377,15 +379,15 @@ func (o *serveOptions) readAliasKey() ([]byte, error) {
 
 // listAliases prints the aliases of a suite's instances.
 func (a *app) listAliases(s *suite.Suite, key []byte) error {
-	list := make([]map[string]string, len(s.Instances))
+	list := make([]result.Alias, len(s.Instances))
 	for i, in := range s.Instances {
-		list[i] = map[string]string{"alias": server.Alias(key, s.Manifest.Digest, in.ID), "instance": in.ID}
+		list[i] = result.Alias{Alias: server.Alias(key, s.Manifest.Digest, in.ID), Instance: in.ID}
 	}
 	if a.asJSON {
-		return a.printJSON(list)
+		return a.printJSON(result.Aliases{Format: result.FormatAliases, Aliases: list})
 	}
 	for _, l := range list {
-		a.printf("%s  %s\n", l["alias"], l["instance"])
+		a.printf("%s  %s\n", l.Alias, l.Instance)
 	}
 	return nil
 }

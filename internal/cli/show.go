@@ -107,7 +107,7 @@ func (a *app) showEpisode(ctx context.Context, source story.Source, c *story.Cas
 		return err
 	}
 	if a.asJSON {
-		return a.printJSON(pair)
+		return a.printJSON(pair.Document())
 	}
 	a.printf("%s", pair.Text(width, a.full))
 	return nil
@@ -206,7 +206,7 @@ func (a *app) replayEpisodes(
 		return err
 	}
 	if a.asJSON {
-		err = a.printJSON(list)
+		err = a.printJSON(story.Replays{Format: story.ReplayFormat, Episodes: list})
 	} else {
 		err = story.WriteReplayed(a.Out, list, a.width())
 	}

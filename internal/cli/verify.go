@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/runs"
@@ -94,6 +95,9 @@ func (a *app) keygenCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := suite.MakeKeys(args[0]); err != nil {
 				return diag.Usagef("the keys cannot be written: %v", err).WithHint("give another file")
+			}
+			if a.asJSON {
+				return a.printJSON(result.Keys{Format: result.FormatKeys, Private: args[0], Public: args[0] + ".pub"})
 			}
 			a.printf("%s signs; %s.pub checks\n", args[0], args[0])
 			return nil

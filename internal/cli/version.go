@@ -5,21 +5,14 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/spf13/cobra"
 )
 
-// versionInfo is what `version --json` prints.
-type versionInfo struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // built from a tree with changes
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
 // newVersionInfo reads what the Go toolchain recorded in the binary.
-func newVersionInfo(info *debug.BuildInfo) versionInfo {
-	v := versionInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func newVersionInfo(info *debug.BuildInfo) result.Version {
+	v := result.Version{Format: result.FormatVersion, Version: "unknown", Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {
 		return v
 	}

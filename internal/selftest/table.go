@@ -59,6 +59,9 @@ func (c *Check) target() string {
 	return ""
 }
 
+// tooLittle says why a figure is missing.
+const tooLittle = "the suite has too little of the kind"
+
 // columns are the columns of the page and the values of JSON.
 var columns = []table.Column[Result]{
 	table.Text("check", "check", func(r Result) string { return r.Check.Name }),
@@ -70,7 +73,7 @@ var columns = []table.Column[Result]{
 		Cell: func(r Result) table.Cell {
 			if r.Figure.Of == 0 {
 				return table.Cell{
-					Text: table.None, Values: []any{nil, 0, r.Check.Unit}, Why: "the suite has too little of the kind",
+					Text: table.None, Values: []any{nil, 0, r.Check.Unit}, Why: tooLittle,
 				}
 			}
 			text := r.Check.figure(r.Figure)
@@ -107,6 +110,45 @@ var limits = []string{
 
 // Table lays out results.
 func Table(results []Result) *table.Table { return table.Make("Threats to validity", results, columns) }
+
+// Format is the version of an [Outcome].
+const Format = "seatrial.selftest/1"
+
+// Outcome is the JSON form of results.
+type Outcome struct {
+	Format string    `json:"format"`
+	Checks []Measure `json:"checks"`
+}
+
+// Measure is what one check measured.
+type Measure struct {
+	Check   string            `json:"check"`
+	Claim   string            `json:"claim"` // that the threat would refute
+	Method  string            `json:"method"`
+	Target  string            `json:"target"` // "" for none
+	Figure  *float64          `json:"figure"` // nil if the suite has too little of the kind
+	Of      int               `json:"of"`
+	Unit    string            `json:"unit"`
+	Note    string            `json:"note"`
+	Verdict string            `json:"verdict"`
+	Missing map[string]string `json:"missing,omitempty"` // why the figure is missing
+}
+
+// OutcomeOf returns results for programs.
+func OutcomeOf(results []Result) *Outcome {
+	o := &Outcome{Format, []Measure{}}
+	for _, r := range results {
+		m := Measure{Check: r.Check.Name, Claim: r.Check.Claim, Method: r.Check.Method, Target: r.Check.target(),
+			Of: r.Figure.Of, Unit: r.Check.Unit, Note: r.Figure.Note, Verdict: r.Verdict()}
+		if m.Of > 0 {
+			m.Figure = &r.Figure.Value
+		} else {
+			m.Missing = map[string]string{"figure": tooLittle}
+		}
+		o.Checks = append(o.Checks, m)
+	}
+	return o
+}
 
 // Markdown writes results and what they do not show, as docs/validity.md prints them.
 func Markdown(results []Result) string {

@@ -19,8 +19,8 @@ import (
 // FileSignature is the signature of a suite. The manifest does not name it: it does not change the suite.
 const FileSignature = "suite.sig"
 
-// signatureFormat is the version of [Signature], and the first line of the text that is signed.
-const signatureFormat = "seatrial.signature/1"
+// SignatureFormat is the version of [Signature], and the first line of the text that is signed.
+const SignatureFormat = "seatrial.signature/1"
 
 // Signature says who vouches for the digest of a suite. A digest alone stops accidents; an editor computes it again.
 type Signature struct {
@@ -121,13 +121,13 @@ func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	return nil, fmt.Errorf("%s is not an ed25519 key", path)
 }
 
-func signedText(digest string) []byte { return []byte(signatureFormat + "\n" + digest) }
+func signedText(digest string) []byte { return []byte(SignatureFormat + "\n" + digest) }
 
 // Sign writes the signature of a suite that was written.
 func (s *Suite) Sign(key ed25519.PrivateKey) error {
 	public, _ := key.Public().(ed25519.PublicKey)
 	text, err := task.Marshal(Signature{
-		Format: signatureFormat, Digest: s.Manifest.Digest, PublicKey: hex.EncodeToString(public),
+		Format: SignatureFormat, Digest: s.Manifest.Digest, PublicKey: hex.EncodeToString(public),
 		Signature: hex.EncodeToString(ed25519.Sign(key, signedText(s.Manifest.Digest))),
 	})
 	if err != nil {
@@ -154,9 +154,9 @@ func (s *Suite) CheckSignature(key ed25519.PublicKey) error {
 	if err := task.DecodeStrict(text, &said); err != nil {
 		return Corrupt(path, err)
 	}
-	if said.Format != signatureFormat {
+	if said.Format != SignatureFormat {
 		return &CorruptError{File: path, Message: fmt.Sprintf("format %q, this version reads %q", said.Format,
-			signatureFormat)}
+			SignatureFormat)}
 	}
 	signature, err := hex.DecodeString(said.Signature)
 	switch {

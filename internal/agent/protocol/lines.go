@@ -38,6 +38,16 @@ type toolLine struct {
 	Parameters  *task.ForeignSchema `json:"parameters"`
 }
 
+// ReadFormat is the version of a [ReadLine].
+const ReadFormat = "seatrial.reading/1"
+
+// ReadLine is a line of the output of [InterpretLines].
+type ReadLine struct {
+	Format string          `json:"format"`
+	ID     json.RawMessage `json:"id,omitempty"`
+	Interpretation
+}
+
 // InterpretLines interprets replies, a JSON object a line, and returns as many lines. Bad input is an error of exit
 // code 2 that names its line; the result is then nil.
 func InterpretLines(in io.Reader, file, name string) ([][]byte, error) {
@@ -64,10 +74,7 @@ func InterpretLines(in io.Reader, file, name string) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := task.Marshal(struct {
-			ID json.RawMessage `json:"id,omitempty"`
-			*Interpretation
-		}{line.ID, read})
+		text, err := task.Marshal(ReadLine{ReadFormat, line.ID, *read})
 		if err != nil {
 			return nil, fault(err)
 		}

@@ -39,8 +39,12 @@ type Options struct {
 	Progress         func(done, total, drifted int) // may be nil
 }
 
+// Format is the version of the JSON form of an [Outcome].
+const Format = "seatrial.verify/1"
+
 // Outcome is what verifying a suite showed.
 type Outcome struct {
+	Format       string  `json:"format"`
 	Suite        string  `json:"suite"`
 	Certificates int     `json:"certificates"`
 	Drift        []Drift `json:"drift"`
@@ -75,7 +79,7 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, v.cause(ctx, err)
 	}
-	out := &Outcome{Suite: s.Manifest.Digest, Certificates: len(s.Certificates), Drift: []Drift{}}
+	out := &Outcome{Format: Format, Suite: s.Manifest.Digest, Certificates: len(s.Certificates), Drift: []Drift{}}
 	for _, c := range s.Certificates {
 		if message, drifted := v.drift[c.Instance]; drifted {
 			out.Drift = append(out.Drift, Drift{Instance: c.Instance, Message: message})

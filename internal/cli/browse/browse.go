@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/machines"
 	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/fleet"
@@ -145,7 +146,7 @@ func (h *Host) serve(ctx context.Context, server *view.Server, port int) error {
 	server.Hosts = []string{"127.0.0.1:" + actual, "localhost:" + actual}
 	address := "http://127.0.0.1:" + actual + "/?token=" + server.Token
 	if h.JSON() {
-		if err := h.PrintJSON(map[string]any{"url": address}); err != nil {
+		if err := h.PrintJSON(result.View{Format: result.FormatView, URL: address}); err != nil {
 			return errors.Join(err, l.Close())
 		}
 	} else {

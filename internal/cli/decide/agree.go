@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/statistics"
@@ -60,16 +61,6 @@ func (h *Host) agreeCommand() *cobra.Command {
 	return cmd
 }
 
-// agreement is what `agree --json` prints.
-type agreement struct {
-	Reviewers []string `json:"reviewers"`
-	Judged    int      `json:"judged_by_all"`
-	Agreement *float64 `json:"agreement"`
-	Kappa     *float64 `json:"kappa"`
-	Resolved  int      `json:"resolved"`
-	Open      []string `json:"open"`
-}
-
 func (h *Host) agree(files []string, resolved string) error {
 	var all []*suite.Verdict
 	said := map[string]string{}
@@ -106,7 +97,8 @@ func (h *Host) agree(files []string, resolved string) error {
 			return err
 		}
 	}
-	a := agreement{r.Reviewers, len(r.Kept), agreed, kappa, len(r.Resolved), append([]string{}, r.Open...)}
+	a := result.Agreement{Format: result.FormatAgreement, Reviewers: r.Reviewers, Judged: len(r.Kept), Agreement: agreed,
+		Kappa: kappa, Resolved: len(r.Resolved), Open: append([]string{}, r.Open...)}
 	if h.JSON() {
 		return h.PrintJSON(a)
 	}

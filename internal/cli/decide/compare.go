@@ -33,7 +33,7 @@ func (h *Host) compareCommand() *cobra.Command {
 				return err
 			}
 			if h.JSON() {
-				return h.PrintJSON(list)
+				return h.PrintJSON(comparison.List{Format: comparison.Format, Comparisons: list})
 			}
 			h.printComparisons(list, markdown)
 			return nil

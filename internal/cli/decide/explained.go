@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
@@ -160,28 +161,10 @@ func readReviewed(files []string, known map[string]*explained) (map[string]map[s
 	return said, nil
 }
 
-// withJudge is how often a judge model says what most reviewers say.
-type withJudge struct {
-	Judge     string   `json:"judge"`
-	Condition string   `json:"condition"` // "" for all
-	Compared  int      `json:"compared"`
-	Agreement *float64 `json:"agreement"`
-	Kappa     *float64 `json:"kappa"`
-}
-
-// explainedAgreement is what `agree --explanations --json` prints.
-type explainedAgreement struct {
-	Reviewers []string    `json:"reviewers"`
-	Judged    int         `json:"judged_by_all"`
-	Agreement *float64    `json:"agreement"`
-	Kappa     *float64    `json:"kappa"`
-	Open      []string    `json:"open"` // episodes of which as many reviewers say right as wrong
-	Judges    []withJudge `json:"judges"`
-}
-
 // compareReviewed compares reviewers with each other and with judges.
-func compareReviewed(list []*explained, said map[string]map[string]bool) *explainedAgreement {
-	a := &explainedAgreement{Reviewers: slices.Sorted(maps.Keys(said)), Open: []string{}, Judges: []withJudge{}}
+func compareReviewed(list []*explained, said map[string]map[string]bool) *result.Explanations {
+	a := &result.Explanations{Format: result.FormatExplanations, Reviewers: slices.Sorted(maps.Keys(said)),
+		Open: []string{}, Judges: []result.Judge{}}
 	type place struct{ judge, condition string }
 	both := map[place][][2]bool{}
 	var right []int
@@ -218,7 +201,8 @@ func compareReviewed(list []*explained, said map[string]map[string]bool) *explai
 	})
 	for _, at := range places {
 		kappa, agreed := statistics.Cohen(both[at])
-		a.Judges = append(a.Judges, withJudge{at.judge, at.condition, len(both[at]), agreed, kappa})
+		a.Judges = append(a.Judges, result.Judge{Judge: at.judge, Condition: at.condition, Compared: len(both[at]),
+			Agreement: agreed, Kappa: kappa})
 	}
 	return a
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/chart"
@@ -152,22 +153,16 @@ func (h *Host) source(ctx context.Context, paths []string, dir string) (*figures
 
 // list says which charts the runs have data for.
 func (h *Host) list(s *figures.Source) error {
-	type line struct {
-		Name  string `json:"name"`
-		Title string `json:"title"`
-		Drawn bool   `json:"drawn"`
-		Needs string `json:"needs"`
-	}
-	var lines []line
+	lines := []result.Chart{}
 	for _, e := range figures.Charts() {
 		c, err := s.Chart(e.Name)
 		if err != nil {
 			return err
 		}
-		lines = append(lines, line{e.Name, e.Title, !c.Empty(), e.Needs})
+		lines = append(lines, result.Chart{Name: e.Name, Title: e.Title, Drawn: !c.Empty(), Needs: e.Needs})
 	}
 	if h.JSON() {
-		return h.PrintJSON(lines)
+		return h.PrintJSON(result.Charts{Format: result.FormatCharts, Charts: lines})
 	}
 	for _, l := range lines {
 		if l.Drawn {

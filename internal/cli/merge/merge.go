@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -27,16 +28,10 @@ type Host struct {
 	Meter func() (show func(done, total int), clear func())
 }
 
-// merged is the result as JSON.
+// merged is the result, and why it is unknown how many episodes are missing.
 type merged struct {
-	Format   string `json:"format"`
-	Run      string `json:"run"`
-	Runs     int    `json:"runs"`
-	Episodes int    `json:"episodes"`
-	Repeated int    `json:"repeated"` // in several of the runs
-	Invalid  int    `json:"invalid"`  // will be played again on resume
-	Missing  *int   `json:"missing"`  // of the planned episodes; null if unknown
-	unknown  string // why they are unknown
+	result.Merge
+	unknown string
 }
 
 // Command returns the command.
@@ -62,7 +57,7 @@ func (h *Host) Command() *cobra.Command {
 				return err
 			}
 			if h.JSON() {
-				return h.PrintJSON(m)
+				return h.PrintJSON(m.Merge)
 			}
 			h.Printf("%d episodes of %d runs: %s\n", m.Episodes, m.Runs, out)
 			if m.Repeated > 0 {
@@ -113,8 +108,8 @@ func (h *Host) merge(ctx context.Context, paths []string, out string) (m *merged
 	if err != nil {
 		return nil, mergeError(err, paths[0])
 	}
-	return &merged{Format: "seatrial.merge/1", Run: out, Runs: len(sources), Episodes: done.Episodes,
-		Repeated: done.Repeated, Invalid: done.Invalid}, nil
+	return &merged{Merge: result.Merge{Format: result.FormatMerge, Run: out, Runs: len(sources), Episodes: done.Episodes,
+		Repeated: done.Repeated, Invalid: done.Invalid}}, nil
 }
 
 // replaced are the settings in which parts of one run may differ: the part, and where each machine has the suite and

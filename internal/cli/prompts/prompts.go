@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/cli/decide"
+	"github.com/seatrial/seatrial/internal/cli/result"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/spf13/cobra"
@@ -46,7 +47,8 @@ func (h *Host) Command() *cobra.Command {
 				return err
 			}
 			if h.JSON() {
-				return h.PrintJSON(listing{opened.Name, opened.Digest, prompt.Texts()})
+				return h.PrintJSON(result.Prompts{Format: result.FormatPrompts, Name: opened.Name, Digest: opened.Digest,
+					Texts: prompt.Texts()})
 			}
 			h.list(opened)
 			return nil
@@ -55,13 +57,6 @@ func (h *Host) Command() *cobra.Command {
 	cmd.Flags().StringVar(&dir, "write", "", "new folder to write a built-in set into")
 	cmd.Flags().StringVar(&set, "set", prompt.NameDefault, "which one to write: "+strings.Join(prompt.BuiltIn(), " or "))
 	return cmd
-}
-
-// listing is what `prompts --json` prints.
-type listing struct {
-	Name   string        `json:"name"`
-	Digest string        `json:"digest"`
-	Texts  []prompt.Text `json:"texts"`
 }
 
 func (h *Host) list(set *prompt.Set) {

@@ -65,6 +65,31 @@ func valueOf(f *pflag.Flag) any {
 	return text
 }
 
+// Kinds lists the settings of [Run.Snapshot] and the JSON type of each: array (of texts), boolean, integer, number or
+// string.
+func Kinds() map[string]string {
+	kinds := map[string]string{Command: "string"}
+	visit := func(f *pflag.Flag) {
+		_, list := f.Value.(pflag.SliceValue)
+		switch kind := f.Value.Type(); {
+		case list:
+			kinds[keyOf(f)] = "array"
+		case kind == "bool":
+			kinds[keyOf(f)] = "boolean"
+		case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+			kinds[keyOf(f)] = "integer"
+		case strings.HasPrefix(kind, "float"):
+			kinds[keyOf(f)] = "number"
+		default:
+			kinds[keyOf(f)] = "string"
+		}
+	}
+	r := New()
+	r.content.VisitAll(visit)
+	r.recorded.VisitAll(visit)
+	return kinds
+}
+
 // Restore returns the run that a record specifies.
 func Restore(record Record) (*Run, error) {
 	r := New()

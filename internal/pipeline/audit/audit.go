@@ -168,8 +168,12 @@ func (f *Finding) Place() string {
 	return b.String()
 }
 
+// Format is the version of the JSON form of a [Report].
+const Format = "seatrial.audit/1"
+
 // Report is the result of an audit, in the order of the corpora. Findings of one example are in the order of [Kinds].
 type Report struct {
+	Format     string         `json:"format"`
 	Examples   int            `json:"examples"` // all that were read, unusable ones included
 	Clean      int            `json:"clean"`    // examples without an error or a warning
 	Severities map[string]int `json:"severities"`
@@ -231,7 +235,7 @@ func (a *auditor) report(ctx context.Context, workers int) (*Report, error) {
 
 // gather sorts the findings and counts them.
 func (a *auditor) gather() *Report {
-	r := &Report{Findings: []Finding{}, Severities: map[string]int{}, Codes: map[string]int{}}
+	r := &Report{Format: Format, Findings: []Finding{}, Severities: map[string]int{}, Codes: map[string]int{}}
 	order, severity := map[string]int{}, map[string]string{}
 	for i, k := range Kinds() {
 		order[k.Code], severity[k.Code] = i, k.Severity

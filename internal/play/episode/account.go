@@ -47,8 +47,8 @@ type ShownTool struct {
 	Parameters  *task.Schema `json:"parameters"`
 }
 
-// accountJSON is an account as the table has it. Texts are in another table, by digest.
-type accountJSON struct {
+// StoredAccount is an [Account] as the table has it. Texts are in another table, by digest.
+type StoredAccount struct {
 	View  task.View     `json:"view"` // without tools
 	Tools string        `json:"tools"`
 	Asked [][]askedPart `json:"asked,omitempty"`
@@ -142,7 +142,7 @@ func (a *Account) encode(tools *toolTexts) (*keptAccount, error) {
 		return nil, nil
 	}
 	k := &keptAccount{texts: map[string]string{}}
-	kept := accountJSON{View: *a.View, AtMS: make([]float64, len(a.At))}
+	kept := StoredAccount{View: *a.View, AtMS: make([]float64, len(a.At))}
 	kept.View.Tools = nil
 	digests := make([]string, len(a.View.Tools))
 	for i, t := range a.View.Tools {
@@ -243,7 +243,7 @@ func (s *Store) Account(ctx context.Context, id string) (*Account, error) {
 	corrupt := func(err error) error {
 		return &CorruptError{Path: s.path, Episode: id, Message: fmt.Sprintf("account: %v", err)}
 	}
-	var kept accountJSON
+	var kept StoredAccount
 	if err := task.DecodeStrict([]byte(text), &kept); err != nil {
 		return nil, corrupt(err)
 	}

@@ -306,8 +306,12 @@ func duration(ms float64) time.Duration {
 	return time.Duration(math.Round(ms * float64(time.Millisecond)))
 }
 
-// exported is a line of the export.
-type exported struct {
+// ExportFormat is the version of an [Exported].
+const ExportFormat = "seatrial.exported/1"
+
+// Exported is a line of an export: an episode.
+type Exported struct {
+	Format string `json:"format"` // in place of the transcript's
 	transcript.Header
 	Position  int                `json:"position"`
 	End       string             `json:"end"`
@@ -324,7 +328,8 @@ type exported struct {
 func (s *Store) Export(ctx context.Context, w io.Writer) error {
 	return s.Each(ctx, func(e *Stored) error {
 		end := e.Transcript.End()
-		line, err := task.Marshal(&exported{
+		line, err := task.Marshal(&Exported{
+			Format: ExportFormat,
 			Header: e.Transcript.Header, Position: e.Position, End: end.End, Valid: transcript.Valid(end.End),
 			Digest: e.Digest, Grade: e.Grade, StartedAt: e.StartedAt, ElapsedMS: milliseconds(e.Elapsed),
 			Events: e.Transcript.Events,

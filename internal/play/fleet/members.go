@@ -286,6 +286,9 @@ func (c *Coordinator) Requeue(do func() int) {
 	c.requeueing = do
 }
 
+// StatusFormat is the version of the JSON form of a [Status].
+const StatusFormat = "seatrial.status/1"
+
 // Status is what a coordinator says of a run in progress.
 type Status struct {
 	Format      string         `json:"format"`
@@ -355,7 +358,7 @@ func (c *Coordinator) Status() *Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &Status{
-		Format: "seatrial.status/1", Run: c.ID, Paused: c.paused, Seconds: time.Since(c.began).Seconds(), Left: -1,
+		Format: StatusFormat, Run: c.ID, Paused: c.paused, Seconds: time.Since(c.began).Seconds(), Left: -1,
 		UnderWay: len(c.expected), Retries: c.counts.retries, Returned: c.counts.returned, Refused: c.counts.refused,
 		Repeated: c.counts.repeated, Lost: c.counts.lost, Conflicts: slices.Clone(c.conflicts), Workers: []WorkerStatus{},
 	}

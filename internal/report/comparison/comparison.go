@@ -15,7 +15,7 @@ import (
 )
 
 // Format is the version of the JSON form.
-const Format = "seatrial.compare/1"
+const Format = "seatrial.compare/2"
 
 // Side is one of the things compared: the episodes of one agent. Run says where its transcripts are.
 type Side struct {
@@ -24,9 +24,14 @@ type Side struct {
 	report.Group
 }
 
+// List is what programs read of comparisons with one baseline.
+type List struct {
+	Format      string        `json:"format"`
+	Comparisons []*Comparison `json:"comparisons"`
+}
+
 // Comparison is one side against the baseline.
 type Comparison struct {
-	Format    string        `json:"format"`
 	Baseline  string        `json:"a"`
 	Other     string        `json:"b"`
 	Sentence  string        `json:"sentence"`
@@ -151,7 +156,7 @@ func All(sides []*Side, baseline string, o report.Options) ([]*Comparison, error
 
 // Of compares two sides.
 func Of(a, b *Side, o report.Options) *Comparison {
-	c := &Comparison{Format: Format, Baseline: a.Name, Other: b.Name, a: a, b: b,
+	c := &Comparison{Baseline: a.Name, Other: b.Name, a: a, b: b,
 		Pairs: report.PairGroups(&a.Group, &b.Group, o), Behaviour: []Change{}, Flips: []Flip{}}
 	c.Sentence = report.Verdict(c.Pairs, a.Name, b.Name)
 	for _, part := range report.Parts() {

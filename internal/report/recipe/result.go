@@ -9,8 +9,26 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// formatResult is the version of the JSON form.
-const formatResult = "seatrial.reproduction/1"
+// Format is the version of a [Document].
+const Format = "seatrial.reproduction/1"
+
+// Document is the JSON form of a [Result].
+type Document struct {
+	Format  string           `json:"format"`
+	Paper   string           `json:"paper"`
+	Recipe  string           `json:"recipe"` // name@digest
+	Command string           `json:"command"`
+	Tables  []TableValues    `json:"tables"`
+	Differs []map[string]any `json:"differences"`
+}
+
+// TableValues is a table of a [Document].
+type TableValues struct {
+	Name  string           `json:"name"`
+	Title string           `json:"title"`
+	Rows  []map[string]any `json:"rows"`
+	Notes []string         `json:"notes"`
+}
 
 // Result is a finished reproduction: tables with the published figures beside, and what differs from the paper.
 type Result struct {
@@ -86,19 +104,10 @@ func (r *Result) differenceTable() *table.Table {
 
 // JSON writes the unrounded values.
 func (r *Result) JSON() ([]byte, error) {
-	form := struct {
-		Format  string           `json:"format"`
-		Paper   string           `json:"paper"`
-		Recipe  string           `json:"recipe"`
-		Command string           `json:"command"`
-		Tables  []map[string]any `json:"tables"`
-		Differs []map[string]any `json:"differences"`
-	}{formatResult, r.Recipe.Paper, r.Recipe.Name + "@" + r.Recipe.Digest, r.Command, []map[string]any{},
+	form := Document{Format, r.Recipe.Paper, r.Recipe.Name + "@" + r.Recipe.Digest, r.Command, []TableValues{},
 		r.differenceTable().Records}
 	for _, t := range r.tables {
-		form.Tables = append(form.Tables, map[string]any{
-			"name": t.Name, "title": t.Title, "rows": t.Records, "notes": append([]string{}, t.Notes...),
-		})
+		form.Tables = append(form.Tables, TableValues{t.Name, t.Title, t.Records, append([]string{}, t.Notes...)})
 	}
 	text, err := task.Marshal(form)
 	return append(text, '\n'), err

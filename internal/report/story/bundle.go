@@ -23,8 +23,8 @@ const (
 	bundlePrefix = "seatrial.bundle/"
 )
 
-// bundleHead is the first line of a bundle.
-type bundleHead struct {
+// BundleHead is the first line of a bundle. Each other line is a [Case].
+type BundleHead struct {
 	Format   string `json:"format"`
 	Suite    string `json:"suite"` // digest
 	Episodes int    `json:"episodes"`
@@ -36,7 +36,7 @@ type bundleHead struct {
 func WriteBundle(ctx context.Context, w io.Writer, s Source, ids []string) (int, error) {
 	var cases []*Case
 	var twins []string
-	head := bundleHead{Format: BundleFormat, Episodes: len(ids)}
+	head := BundleHead{Format: BundleFormat, Episodes: len(ids)}
 	for _, id := range ids {
 		c, err := s.Case(ctx, id)
 		if err != nil {
@@ -123,7 +123,7 @@ func OpenBundle(path string) (*Bundle, error) {
 
 func readBundle(in *bufio.Reader, path string) (*Bundle, error) {
 	b := &Bundle{path: path}
-	var head bundleHead
+	var head BundleHead
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) && len(line) == 0 {

@@ -6,8 +6,6 @@ package story
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition"
@@ -171,27 +169,33 @@ func (c *Case) Transcript() *transcript.Transcript {
 	return &transcript.Transcript{Header: c.Header, Events: c.Events}
 }
 
-// MarshalJSON writes the episode with its turns, for programs.
-func (p *Pair) MarshalJSON() ([]byte, error) {
-	type side struct {
-		*Case
-		Turns []Turn `json:"turns"`
-	}
-	whole := struct {
-		Episode    side        `json:"episode"`
-		Clean      *side       `json:"clean,omitempty"`
-		Divergence *Divergence `json:"first_divergence,omitempty"`
-		Answer     *Comparison `json:"answer"`
-		Reasons    []string    `json:"reasons"`
-	}{Episode: side{p.Case, p.turns}, Divergence: p.Divergence, Answer: p.Answer, Reasons: p.Reasons}
+// PairFormat is the version of a [Document].
+const PairFormat = "seatrial.episode/1"
+
+// Document is a pair with its turns, for programs.
+type Document struct {
+	Format     string      `json:"format"`
+	Episode    Side        `json:"episode"`
+	Clean      *Side       `json:"clean,omitempty"`
+	Divergence *Divergence `json:"first_divergence,omitempty"`
+	Answer     *Comparison `json:"answer"`
+	Reasons    []string    `json:"reasons"`
+}
+
+// Side is an episode of a [Document]. Its format is that of transcripts.
+type Side struct {
+	*Case
+	Turns []Turn `json:"turns"`
+}
+
+// Document returns the pair for programs.
+func (p *Pair) Document() *Document {
+	d := &Document{Format: PairFormat, Episode: Side{p.Case, p.turns}, Divergence: p.Divergence, Answer: p.Answer,
+		Reasons: p.Reasons}
 	if p.Twin != nil {
-		whole.Clean = &side{p.Twin, p.clean}
+		d.Clean = &Side{p.Twin, p.clean}
 	}
-	text, err := json.Marshal(&whole)
-	if err != nil {
-		return nil, fmt.Errorf("episode %s: %w", p.Case.ID, err)
-	}
-	return text, nil
+	return d
 }
 
 // Find returns the one episode whose id begins with a prefix.

@@ -56,7 +56,17 @@ func agentOf(r *report.Row) string {
 	return strings.TrimSpace(strings.TrimSpace(r.Grade.Agent+" "+r.Grade.Protocol) + " " + r.Grade.Arm)
 }
 
-// Item is an episode of a list, for programs.
+// ListFormat is the version of an [Items].
+const ListFormat = "seatrial.episodes/1"
+
+// Items is a list of episodes, for programs.
+type Items struct {
+	Format   string `json:"format"`
+	Selected int    `json:"selected"` // how many the list would have without a limit
+	Episodes []Item `json:"episodes"`
+}
+
+// Item is an episode of a list.
 type Item struct {
 	Episode  string `json:"episode"`
 	Verdict  string `json:"verdict"`
@@ -72,7 +82,7 @@ type Item struct {
 }
 
 // ListOf returns the episodes of [List] for programs; a limit of 0 returns all.
-func ListOf(rows []*report.Row, limit int) []Item {
+func ListOf(rows []*report.Row, limit int) *Items {
 	list := make([]Item, 0, len(rows))
 	for _, r := range rows {
 		if limit > 0 && len(list) == limit {
@@ -83,5 +93,5 @@ func ListOf(rows []*report.Row, limit int) []Item {
 			g.Episode, Verdict(g.Grade), g.Agent, g.Protocol, g.Arm, g.Task, g.Instance, g.Trial, g.Valid,
 			g.Success, g.Cause})
 	}
-	return list
+	return &Items{ListFormat, len(rows), list}
 }

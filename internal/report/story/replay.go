@@ -20,6 +20,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// ReplayFormat is the version of a [Replays].
+const ReplayFormat = "seatrial.replay/1"
+
+// Replays are the results of playing episodes again, for programs.
+type Replays struct {
+	Format   string     `json:"format"`
+	Episodes []Replayed `json:"episodes"`
+}
+
 // Replayed is the result of playing an episode's actions again.
 type Replayed struct {
 	Episode string `json:"episode"`

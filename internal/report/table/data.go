@@ -13,8 +13,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Format of the JSON form.
-const formatJSON = "seatrial.table/1"
+// DocumentFormat is the version of a [Values].
+const DocumentFormat = "seatrial.table/1"
 
 // CSV writes the unrounded values, one line each, under the names of JSON's fields. The last column names the missing
 // values with the reason: `name: reason`, separated by semicolons.
@@ -87,17 +87,20 @@ func csvText(v any) string {
 	}
 }
 
+// Values is the JSON form of a table.
+type Values struct {
+	Format  string           `json:"format"`
+	Name    string           `json:"name"`
+	Title   string           `json:"title"`
+	Columns []string         `json:"columns"`
+	Rows    []map[string]any `json:"rows"` // values by column; the field `missing` says why some are null
+	Notes   []string         `json:"notes,omitempty"`
+}
+
 // JSON writes the unrounded values in the encoding of artefacts, with a newline at the end. A missing value is null;
 // the field `missing` of its row says why.
 func (t *Table) JSON() ([]byte, error) {
-	form := struct {
-		Format  string           `json:"format"`
-		Name    string           `json:"name"`
-		Title   string           `json:"title"`
-		Columns []string         `json:"columns"`
-		Rows    []map[string]any `json:"rows"`
-		Notes   []string         `json:"notes,omitempty"`
-	}{formatJSON, t.Name, t.Title, t.Keys(), t.Records, t.notes()}
+	form := Values{DocumentFormat, t.Name, t.Title, t.Keys(), t.Records, t.notes()}
 	if form.Rows == nil {
 		form.Rows = []map[string]any{}
 	}

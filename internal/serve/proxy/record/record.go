@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the version of records.
-const Format = 1
+const Format = "seatrial.record/2"
 
 // Line is one line of a record: a message, or what the proxy did with it. The trace also keeps lines that are not
 // messages in memory; a verdict needs only those.
@@ -53,7 +53,7 @@ const (
 
 // Opening is the first line of a record.
 type Opening struct {
-	Format int        `json:"format"`
+	Format string     `json:"format"`
 	Seed   uint64     `json:"seed"`
 	Rules  []OpenRule `json:"rules"`
 }

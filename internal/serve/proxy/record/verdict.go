@@ -33,9 +33,12 @@ const (
 var Conditions = []string{"not-struck", "not-landed", "gave-up", "ignored", "repeated-write", "false-alarm",
 	"impatient", "not-recovered", "unmatched"}
 
+// VerdictFormat is the version of a [Verdict].
+const VerdictFormat = "seatrial.verdict/2"
+
 // Verdict says what a run of a proxy did, and how the client reacted. Only the times and `impatient` depend on time.
 type Verdict struct {
-	Format       int             `json:"format"`
+	Format       string          `json:"format"`
 	Seed         uint64          `json:"seed"`
 	Sessions     int             `json:"sessions"`
 	Calls        int             `json:"calls"`
@@ -96,11 +99,12 @@ func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 			return nil, fmt.Errorf("record %s: %w", path, err)
 		}
 		var l Line
-		if err := json.Unmarshal(raw, &l); err != nil {
-			return nil, diag.Usagef("this is not a line of a record: %v", err).At(path, n, 0)
-		}
-		if n == 1 && (l.Open == nil || l.Open.Format != Format) {
+		err = json.Unmarshal(raw, &l)
+		if n == 1 && (err != nil || l.Open == nil || l.Open.Format != Format) {
 			return nil, diag.Usagef("this is not a record of a proxy, or one of another version").At(path, 1, 0)
+		}
+		if err != nil {
+			return nil, diag.Usagef("this is not a line of a record: %v", err).At(path, n, 0)
 		}
 		if want(&l) {
 			lines = append(lines, l)
@@ -114,7 +118,7 @@ func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 
 // Judge makes the verdict from the lines of a record that are not messages.
 func Judge(lines []Line) *Verdict {
-	v := &Verdict{Format: Format, Rules: []RuleVerdict{}, Strikes: []StrikeVerdict{}}
+	v := &Verdict{Format: VerdictFormat, Rules: []RuleVerdict{}, Strikes: []StrikeVerdict{}}
 	rules := map[string]OpenRule{}
 	at := map[int]*Line{}        // by line number
 	landed := map[int]*Line{}    // by the line number of the strike

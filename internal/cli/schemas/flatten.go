@@ -10,8 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// flatten adds to the options the schemas of the structs below a type whose embedded structs share the Go name of a
-// field. Their JSON names differ, so encoding/json writes both fields, but the library that makes schemas sees neither.
+// flatten adds to the options the schemas of structs below a type that the library cannot make: of structs that embed
+// several with the same Go name of a field (their JSON names differ, so encoding/json writes both), and of structs that
+// embed one whose schema is a reference.
 func flatten(t reflect.Type, o *jsonschema.ForOptions, seen map[reflect.Type]bool) error {
 	if seen[t] || o.TypeSchemas[t] != nil {
 		return nil
@@ -35,7 +36,7 @@ func flatten(t reflect.Type, o *jsonschema.ForOptions, seen map[reflect.Type]boo
 			delete(written, nameOf(f))
 		}
 	}
-	if len(written) == 0 {
+	if len(written) == 0 && !embedsReference(t, o) {
 		return nil
 	}
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{},
@@ -53,6 +54,17 @@ func flatten(t reflect.Type, o *jsonschema.ForOptions, seen map[reflect.Type]boo
 	}
 	o.TypeSchemas[t] = s
 	return nil
+}
+
+// embedsReference reports whether a struct embeds a type whose schema is a reference. The library accepts none there.
+func embedsReference(t reflect.Type, o *jsonschema.ForOptions) bool {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if s := o.TypeSchemas[f.Type]; f.Anonymous && !isWritten(f) && s != nil && s.Ref != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // fieldsOf lists the fields that encoding/json writes of a struct, by their names there.

@@ -1,0 +1,275 @@
+// Package schemas makes the JSON Schemas of what Seatrial writes: files of suites, runs and proxies, and every result
+// that a command prints with --json. They come from the types that write these. It must never read or write a file.
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/certify/describe"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
+	"github.com/seatrial/seatrial/internal/cli/result"
+	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/judge/callcheck"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/pipeline/audit"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/play/fleet"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/card"
+	"github.com/seatrial/seatrial/internal/report/comparison"
+	"github.com/seatrial/seatrial/internal/report/export"
+	"github.com/seatrial/seatrial/internal/report/gate"
+	"github.com/seatrial/seatrial/internal/report/plan"
+	"github.com/seatrial/seatrial/internal/report/recipe"
+	"github.com/seatrial/seatrial/internal/report/story"
+	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/selftest"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
+)
+
+// entry is one schema: a file, an output of commands, or a line of one.
+type entry struct {
+	name  string
+	title string
+	// format is the value of the field format, "" where lines have none: the file's manifest or head has it.
+	format string
+	of     reflect.Type
+	// commands print it with --json or, where they name no flag that says so, as lines of JSON.
+	commands []string
+}
+
+func of[T any](name, title, format string, commands ...string) entry {
+	return entry{name, title, format, reflect.TypeFor[T](), commands}
+}
+
+// files are the schemas of what is on disk, in the order of the path of the data.
+func files() []entry {
+	return []entry{
+		of[suite.Manifest]("suite", "suite.json of a suite", suite.Format),
+		of[suite.Signature]("signature", "suite.sig of a suite", suite.SignatureFormat),
+		of[task.Task]("task", "a line of tasks.jsonl", ""),
+		of[task.Tool]("tool", "a line of tools/STYLE.jsonl and of made_tools.jsonl", ""),
+		of[suite.Instance]("instance", "a line of instances.jsonl", ""),
+		of[suite.Certificate]("certificate", "a line of certificates.jsonl", ""),
+		of[suite.Rejection]("rejection", "a line of rejected.jsonl", ""),
+		of[suite.Verdict]("review", "a line of verdicts.jsonl", ""),
+		of[embedding.Record]("vector", "a line of vectors.jsonl, in a suite or beside a run", ""),
+		of[suite.Recipe]("recipe", "a line of worlds/recipes.jsonl", ""),
+		of[task.Source]("source", "a line of worlds/sources.jsonl", ""),
+		of[suite.Schema]("database-schema", "a line of worlds/schemas.jsonl", ""),
+		of[suite.Twin]("twin", "a line of worlds/twins.jsonl", ""),
+		of[suite.Played]("played", "a line of transcripts.jsonl.gz, unpacked", ""),
+		of[describe.Written]("written-tool", "a line of written.jsonl about a tool", ""),
+		of[request.Written]("written-request", "a line of written.jsonl about a request", ""),
+		of[transcript.Header]("transcript-header", "the first line of a transcript", transcript.Format),
+		of[transcript.Event]("transcript-event",
+			"every other line of a transcript, and the column json of a run's table events", ""),
+		of[grade.Grade]("grade", "the grade of an episode, and the column json of a run's table grades", grade.Format),
+		of[episode.StoredAccount]("account", "the column json of a run's table accounts", ""),
+		of[story.BundleHead]("bundle", "the first line of a bundle", story.BundleFormat),
+		of[story.Case]("bundle-episode", "every other line of a bundle", transcript.Format),
+		of[record.Line]("record", "a line of a proxy's record.jsonl", ""),
+	}
+}
+
+// outputs are the schemas of what commands print, in the order of their work.
+func outputs() []entry {
+	return []entry{
+		of[audit.Report]("audit", "audit --json", audit.Format, "audit"),
+		of[result.Build]("build", "build --json", result.FormatBuild, "build"),
+		of[recheck.Outcome]("verify", "verify --json", recheck.Format, "verify"),
+		of[result.Keys]("keys", "keygen --json", result.FormatKeys, "keygen"),
+		of[selftest.Outcome]("selftest", "selftest --json", selftest.Format, "selftest"),
+		of[result.Found]("search", "search --json with a query", result.FormatFound, "search"),
+		of[result.Recall]("recall", "search --json without a query", result.FormatRecall, "search"),
+		of[result.Faults]("faults", "faults --json", result.FormatFaults, "faults"),
+		of[result.Prompts]("prompts", "prompts --json", result.FormatPrompts, "prompts"),
+		of[result.Python]("python", "python --json", result.FormatPython, "python"),
+		of[report.Report]("report", "demo, try, run, resume, report and grade --json", report.Format,
+			"demo", "grade", "report", "resume", "run", "try"),
+		of[table.Values]("table", "report --table --json", table.DocumentFormat, "report"),
+		of[recipe.Document]("reproduction", "reproduce --json, and its report.json", recipe.Format, "reproduce"),
+		of[fleet.Status]("status", "status and steer --json", fleet.StatusFormat, "status", "steer"),
+		of[result.Merge]("merge", "merge --json", result.FormatMerge, "merge"),
+		of[story.Items]("episodes", "show --json of several episodes", story.ListFormat, "show"),
+		of[story.Document]("episode", "show --json of one episode", story.PairFormat, "show"),
+		of[story.Replays]("replay", "replay --json", story.ReplayFormat, "replay"),
+		of[episode.Exported]("exported", "a line of export", episode.ExportFormat, "export"),
+		of[export.Summary]("export", "export --format NAME --json", export.SummaryFormat, "export"),
+		of[comparison.List]("compare", "compare --json", comparison.Format, "compare"),
+		of[gate.Verdict]("gate", "gate --json", gate.Format, "gate"),
+		of[plan.Plan]("plan", "plan --json", plan.Format, "plan"),
+		of[card.Card]("card", "card --json", card.Format, "card"),
+		of[result.Charts]("charts", "plot --json", result.FormatCharts, "plot"),
+		of[result.Agreement]("agreement", "agree --json", result.FormatAgreement, "agree"),
+		of[result.Explanations]("explanations", "agree --explanations --json", result.FormatExplanations, "agree"),
+		of[protocol.ReadLine]("reading", "a line of read", protocol.ReadFormat, "read"),
+		of[result.Served]("serve", "serve --json", result.FormatServed, "serve"),
+		of[result.Aliases]("aliases", "serve --list-aliases --json", result.FormatAliases, "serve"),
+		of[result.View]("view", "view --json", result.FormatView, "view"),
+		of[record.Verdict]("verdict", "proxy --judge --json, and a proxy's verdict.json", record.VerdictFormat, "proxy"),
+		of[result.Version]("version", "version --json", result.FormatVersion, "version"),
+	}
+}
+
+func entries() []entry { return append(files(), outputs()...) }
+
+// Schemas that are not made from one type: of faults files, which people write, and of the settings of runs.
+const (
+	ProxyFaults = "proxy-faults"
+	Settings    = "settings"
+)
+
+// Commands lists the schemas of what each command prints, by its name.
+func Commands() map[string][]string {
+	commands := map[string][]string{}
+	for _, e := range outputs() {
+		for _, name := range e.commands {
+			commands[name] = append(commands[name], e.name)
+		}
+	}
+	return commands
+}
+
+// Named returns the schema whose documents have this value in their field format. It is "" if there is none, and for
+// formats that several schemas have: of transcripts alone.
+func Named(format string) string {
+	found := ""
+	for _, e := range entries() {
+		if e.format == format && format != transcript.Format {
+			found = e.name
+		}
+	}
+	return found
+}
+
+// Files lists the schemas of files.
+func Files() []string {
+	var names []string
+	for _, e := range files() {
+		names = append(names, e.name)
+	}
+	return append(names, ProxyFaults, Settings)
+}
+
+// Results lists the schemas of what commands print.
+func Results() []string {
+	var names []string
+	for _, e := range outputs() {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// Names lists all schemas.
+func Names() []string { return append(Files(), Results()...) }
+
+// anything is the schema of values whose form depends on a tool, a condition or a corpus.
+func anything(description string) *jsonschema.Schema {
+	return &jsonschema.Schema{Description: description}
+}
+
+// written are the schemas of types that write themselves.
+func written() map[reflect.Type]*jsonschema.Schema {
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): anything("any JSON value"),
+		reflect.TypeFor[task.Schema]():     {Types: []string{"null", "boolean", "object"}, Description: "a JSON Schema"},
+		reflect.TypeFor[task.Row]():        {Type: "array", Description: "the values of a row"},
+		reflect.TypeFor[task.Call]():       {Type: "object", Description: "a call of a plan"},
+		reflect.TypeFor[task.Literal]():    {Type: "object", Description: "a value of a request"},
+		reflect.TypeFor[callcheck.Value](): anything("an argument"),
+		reflect.TypeFor[suite.Counts]():    {Type: "object", Ref: refersTo + "Counts"},
+		reflect.TypeFor[task.Gold]():       {Type: "object", Ref: refersTo + "Gold"},
+	}
+}
+
+// refersTo begins a reference to a definition in the same schema.
+const refersTo = "#/$defs/"
+
+// Types that contain themselves, under another name: their fields are of the type that becomes a reference.
+type (
+	counts suite.Counts
+	gold   task.Gold
+)
+
+// definitions are the schemas of types that contain themselves, by name.
+func definitions(o *jsonschema.ForOptions) (map[string]*jsonschema.Schema, error) {
+	c, err := jsonschema.For[counts](o)
+	g, goldErr := jsonschema.For[gold](o)
+	return map[string]*jsonschema.Schema{"Counts": c, "Gold": g}, errors.Join(err, goldErr)
+}
+
+// Of writes the schema of that name.
+func Of(name string) ([]byte, error) {
+	switch name {
+	case ProxyFaults:
+		return rules.Schema()
+	case Settings:
+		return encode(settingsSchema())
+	}
+	for _, e := range entries() {
+		if e.name != name {
+			continue
+		}
+		o := &jsonschema.ForOptions{TypeSchemas: written()}
+		if err := flatten(e.of, o, map[reflect.Type]bool{}); err != nil {
+			return nil, fmt.Errorf("schema %s: %w", name, err)
+		}
+		s, err := jsonschema.ForType(e.of, o)
+		if err != nil {
+			return nil, fmt.Errorf("schema %s: %w", name, err)
+		}
+		text, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(text, []byte(refersTo)) {
+			if s.Defs, err = definitions(o); err != nil {
+				return nil, err
+			}
+		}
+		s.Title = e.title
+		if e.format != "" {
+			format := any(e.format)
+			s.Properties["format"] = &jsonschema.Schema{Type: "string", Const: &format}
+		}
+		return encode(s)
+	}
+	return nil, fmt.Errorf("there is no schema %q", name)
+}
+
+func encode(s *jsonschema.Schema) ([]byte, error) {
+	s.Schema = "https://json-schema.org/draft/2020-12/schema"
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
+}
+
+// settingsSchema is the schema of the settings of a run: those of `run`, and what other commands that begin runs add.
+func settingsSchema() *jsonschema.Schema {
+	texts := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
+	s := &jsonschema.Schema{
+		Title: "the column settings of a run's table run", Type: "object", Properties: map[string]*jsonschema.Schema{},
+		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Types: []string{"string", "number", "boolean"}}, texts,
+		}},
+	}
+	for name, kind := range settings.Kinds() {
+		s.Properties[name] = &jsonschema.Schema{Type: kind}
+		if kind == texts.Type {
+			s.Properties[name] = texts
+		}
+	}
+	return s
+}
