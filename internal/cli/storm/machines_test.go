@@ -738,6 +738,18 @@ func copyRunning(t *testing.T, from, to string) {
 // should be, and its coordinator says who sent what.
 func TestOtherBytesAreFound(t *testing.T) {
 	f := newFleet(t, 20, "gold", "random")
+	for n := rounds(1, 30); n > 0 && !t.Failed(); n-- {
+		f.deceive()
+		if err := os.Remove(f.run()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deceive plays the run beside a worker that lies.
+func (f *fleet) deceive() {
+	t := f.t
+	t.Helper()
 	f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "1")
 	var conn *nats.Conn
 	f.until("it listens", func() bool {
@@ -823,59 +835,79 @@ func TestFullDisksOfMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	unsent := filepath.Join(f.dir, "cache-9", "unsent")
-	if err := os.MkdirAll(filepath.Dir(unsent), 0o700); err != nil {
+	if err := os.MkdirAll(unsent, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	full := false
-	if err := os.Mkdir(unsent, 0o700); err == nil {
-		full = exec.Command("mount", "-t", "tmpfs", "-o", "size=16k,nr_inodes=64", "none", unsent).Run() == nil
-		if full {
-			defer func() { _ = exec.Command("umount", unsent).Run() }() // the folder is temporary
-		}
+	full := exec.Command("mount", "-t", "tmpfs", "-o", "size=16k,nr_inodes=64", "none", unsent).Run() == nil
+	if full {
+		defer func() { _ = exec.Command("umount", unsent).Run() }() // the folder is temporary
 	}
+	random := rand.New(rand.NewPCG(9, 18))
+	failed, completed, told := 0, 0, 0
+	for sizes, n := []int{300, 900}, rounds(1, 30); n > 0; n-- {
+		early := -2 * time.Hour
+		if completed%2 == 1 {
+			early = -early
+		}
+		met, said := f.starve(filepath.Dir(unsent), early, sizes)
+		failed, completed = failed+met, completed+1
+		if strings.Contains(said, "cannot be kept on disk") {
+			told++
+		}
+		f.same(fmt.Sprintf("after full disks of %v blocks", sizes))
+		if err := os.Remove(f.run()); err != nil {
+			t.Fatal(err)
+		}
+		sizes = []int{64 + random.IntN(600), 300 + random.IntN(1200)}
+	}
+	if failed < completed {
+		t.Errorf("%d coordinators met a full disk in %d runs", failed, completed)
+	}
+	if full && told == 0 {
+		t.Error("no worker says anything of its full disk")
+	}
+	t.Logf("%d coordinators met a full disk in %d runs; workers' disks were full: %v, and %d said so", failed, completed, full,
+		told)
+}
+
+// starve plays the run with a worker in this process, whose clock is off, and with coordinators whose files may have at
+// most so many blocks; the last one is not bounded. It returns how many coordinators failed, and what the worker says.
+func (f *fleet) starve(cache string, off time.Duration, sizes []int) (failed int, said string) {
+	t := f.t
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	var said bytes.Buffer
+	defer stop()
+	var errs bytes.Buffer
 	worked := make(chan int, 1)
 	go func() {
 		p := cli.System()
-		p.In, p.Out, p.Err, p.Environ = strings.NewReader(""), io.Discard, &said, nil
+		p.In, p.Out, p.Err, p.Environ = strings.NewReader(""), io.Discard, &errs, nil
 		p.Getenv = func(string) string { return "" }
-		p.Now = func() time.Time { return time.Now().Add(-2 * time.Hour) }
-		worked <- cli.DoContext(ctx, []string{"worker", f.address, "--token-file", f.token, "--cache",
-			filepath.Dir(unsent), "--workers", "2"}, p)
+		p.Now = func() time.Time { return time.Now().Add(off) }
+		worked <- cli.DoContext(ctx, []string{"worker", f.address, "--token-file", f.token, "--cache", cache, "--workers", "2"}, p)
 	}()
-	failed := 0
-	for _, blocks := range []string{"300", "900", ""} {
-		var p *process
-		if blocks == "" {
-			p = f.coordinate("--listen", f.address, "--token-file", f.token, "--own-workers", "0")
-		} else {
-			args := append([]string{"run"}, append(f.args, "--out", f.run())...)
-			if _, begun := exported(t, f.run()); begun {
-				args = []string{"resume", f.run()}
-			}
-			cmd := self(t, f.dir)
-			cmd.Path, cmd.Args = "/bin/sh", append(append([]string{"sh", "-c", `ulimit -f "$0" && exec ./seatrial "$@"`,
-				blocks}, args...), "--listen", f.address, "--token-file", f.token, "--own-workers", "0")
-			p = launch(t, cmd)
+	flags := []string{"--listen", f.address, "--token-file", f.token, "--own-workers", "0"}
+	for _, blocks := range sizes {
+		args := append([]string{"run"}, append(f.args, "--out", f.run())...)
+		if _, begun := exported(t, f.run()); begun {
+			args = []string{"resume", f.run()}
 		}
-		if err := p.wait(t); err != nil {
+		cmd := self(t, f.dir)
+		cmd.Path, cmd.Args = "/bin/sh", append(append([]string{"sh", "-c", `ulimit -f "$0" && exec ./seatrial "$@"`,
+			fmt.Sprint(blocks)}, args...), flags...)
+		p := launch(t, cmd)
+		if p.wait(t) != nil {
 			failed++
 		}
 		if panics.MatchString(p.said.String()) {
-			t.Errorf("%s blocks: %s", blocks, p.said.String())
+			t.Errorf("%d blocks: %s", blocks, p.said.String())
 		}
 	}
+	if p := f.coordinate(flags...); p.wait(t) != nil {
+		t.Fatalf("a coordinator that may write fails: %s", p.said.String())
+	}
 	if code := <-worked; code != 0 {
-		t.Errorf("the worker ends with %d: %s", code, said.String())
+		t.Errorf("the worker ends with %d: %s", code, errs.String())
 	}
-	stop()
-	if failed < 1 {
-		t.Error("no coordinator met a full disk")
-	}
-	if full && !strings.Contains(said.String(), "cannot be kept on disk") {
-		t.Errorf("the worker says nothing of its full disk: %s", said.String())
-	}
-	f.same("after full disks")
-	t.Logf("%d coordinators met a full disk; the worker's disk was full: %v", failed, full)
+	return failed, errs.String()
 }
