@@ -154,9 +154,8 @@ func (h *Host) Gather(
 	if len(o.Fleet.Servers) >= 3 {
 		replicas = 3
 	}
-	if o.Fleet.Listen == "" {
-		h.Note("NATS forces writes to the disk every two minutes unless its sync_interval is `always`. Results count when " +
-			"they are in the run's file, so a loss costs time alone")
+	if err := h.checkForcedWrites(ctx, &o.Fleet); err != nil {
+		return nil, err
 	}
 	t.coordinator, err = fleet.Start(ctx, fleet.Config{
 		Run: r, Conn: t.conn, ID: id, Build: made, Welcome: *welcome, Folder: filepath.Join(t.folder, folderSend),
@@ -184,6 +183,28 @@ func (h *Host) Gather(
 		h.Note("workers: seatrial worker %s%s", t.address(o), accessFlags(&o.Fleet))
 	}
 	return t, nil
+}
+
+// checkForcedWrites warns of servers that acknowledge what a loss of power takes from them. NATS tells its clients
+// nothing of that: only its monitoring does.
+func (h *Host) checkForcedWrites(ctx context.Context, f *settings.Fleet) error {
+	const harm = "Results count when they are in the run's file, so a loss of power costs time alone"
+	if len(f.Servers) > 0 && len(f.Monitors) == 0 {
+		h.Note("NATS forces writes to the disk every two minutes unless its sync_interval is `always`; --nats-monitor checks " +
+			"it. " + harm)
+	}
+	for _, address := range f.Monitors {
+		every, err := fleet.ForcedWrites(ctx, address, f.CA)
+		if err != nil {
+			return diag.Usagef("--nats-monitor %s: %v", address, err).WithHint("http://HOST:8222, where the server's " +
+				"configuration has `http_port: 8222` and `jetstream`")
+		}
+		if every > 0 {
+			h.Note("warning: the NATS server of %s forces writes to the disk every %s, not each: set `sync_interval: always`. %s",
+				address, every, harm)
+		}
+	}
+	return nil
 }
 
 // accessFlags are the flags with which a worker reaches the embedded server.

@@ -16,6 +16,7 @@ import (
 type Fleet struct {
 	Listen      string   // HOST:PORT of the embedded server
 	Servers     []string // addresses of a user's own servers
+	Monitors    []string // addresses of those servers' monitoring
 	TokenFile   string
 	Credentials string
 	CA          string
@@ -31,6 +32,8 @@ func (f *Fleet) CoordinatorFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Listen, "listen", "",
 		"let workers on other machines play too: start a NATS server at `nats://HOST:PORT`; see seatrial worker")
 	flags.StringSliceVar(&f.Servers, "nats", nil, "the same on NATS servers of your own, as `URL,URL,URL`")
+	flags.StringSliceVar(&f.Monitors, "nats-monitor", nil,
+		"addresses of those servers' monitoring, as http://HOST:8222: warn if they do not force each write to the disk")
 	flags.IntVar(&f.Slots, "own-workers", -1,
 		"with --listen or --nats, episodes that this process plays itself at the same time; -1 takes --workers and "+
 			"--concurrency, 0 leaves all to workers")
@@ -100,6 +103,8 @@ func (r *Run) checkFleet() error {
 	switch {
 	case f.Listen != "" && len(f.Servers) > 0:
 		return diag.Usagef("--listen and --nats exclude each other")
+	case len(f.Monitors) > 0 && len(f.Servers) == 0:
+		return diag.Usagef("--nats-monitor is for --nats: the server of --listen forces each write to the disk")
 	case (f.Cert == "") != (f.Key == ""):
 		return diag.Usagef("--tls-cert and --tls-key go together")
 	case slices.Contains(r.Agents, protocol.HumanName):

@@ -3,9 +3,12 @@ package fleet_test
 import (
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -173,4 +176,36 @@ func TestCredentialsOpenAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	complete(t, r, &p)
+}
+
+// TestForcedWritesAreAskedFor asks servers that force each write, some writes and none, and one that is no NATS server.
+func TestForcedWritesAreAskedFor(t *testing.T) {
+	ask := func(o *server.Options) (time.Duration, error) {
+		o.Port, o.HTTPHost, o.HTTPPort = server.RANDOM_PORT, "127.0.0.1", server.RANDOM_PORT
+		s := begin(t, o)
+		if !s.ReadyForConnections(20 * time.Second) {
+			t.Fatal("a server does not start")
+		}
+		return fleet.ForcedWrites(t.Context(), "http://"+s.MonitorAddr().String()+"/", "")
+	}
+	for _, c := range []struct {
+		options *server.Options
+		want    time.Duration
+	}{
+		{&server.Options{ServerName: "always", SyncAlways: true}, 0},
+		{&server.Options{ServerName: "default"}, 2 * time.Minute},
+		{&server.Options{ServerName: "often", SyncInterval: time.Second}, time.Second},
+	} {
+		if every, err := ask(c.options); err != nil || every != c.want {
+			t.Errorf("%s: %v, %v, want %v", c.options.ServerName, every, err, c.want)
+		}
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	if _, err := fleet.ForcedWrites(t.Context(), other.URL, ""); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("a server of another kind: %v", err)
+	}
+	if _, err := fleet.ForcedWrites(t.Context(), "http://127.0.0.1:1", ""); err == nil {
+		t.Error("nobody listens, and it is no error")
+	}
 }
