@@ -190,8 +190,8 @@ func (h *Host) Gather(
 func (h *Host) checkForcedWrites(ctx context.Context, f *settings.Fleet) error {
 	const harm = "Results count when they are in the run's file, so a loss of power costs time alone"
 	if len(f.Servers) > 0 && len(f.Monitors) == 0 {
-		h.Note("NATS forces writes to the disk every two minutes unless its sync_interval is `always`; --nats-monitor checks " +
-			"it. " + harm)
+		h.Note("NATS forces writes to the disk every two minutes unless its sync_interval is `always`; --nats-monitor " +
+			"checks it. " + harm)
 	}
 	for _, address := range f.Monitors {
 		every, err := fleet.ForcedWrites(ctx, address, f.CA)
@@ -200,8 +200,8 @@ func (h *Host) checkForcedWrites(ctx context.Context, f *settings.Fleet) error {
 				"configuration has `http_port: 8222` and `jetstream`")
 		}
 		if every > 0 {
-			h.Note("warning: the NATS server of %s forces writes to the disk every %s, not each: set `sync_interval: always`. %s",
-				address, every, harm)
+			h.Note("warning: the NATS server of %s forces writes to the disk every %s, not each: set `sync_interval: always`. "+
+				"%s", address, every, harm)
 		}
 	}
 	return nil
