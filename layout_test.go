@@ -26,6 +26,7 @@ var layout = []string{
 	"task/prompt",
 	"task/lru",
 	"task/literal",
+	"task/pattern",
 	"sql/schema",
 	"sql/schema/schematest",
 	"sql/sqlast",

@@ -2,13 +2,13 @@ package reply
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // Acts names the tools by which a protocol lets a model answer and decline.
@@ -117,7 +117,7 @@ func ReasonIn(arguments json.RawMessage) string {
 // end a turn, or have another name.
 var (
 	answerTags = tagsNamed(`(?:final_?)?(?:answer|result|response)`)
-	lastTag    = regexp.MustCompile(`</\w+>$`)
+	lastTag    = pattern.New(`</\w+>$`)
 )
 
 // mathMarks are what may surround a formula in LaTeX.

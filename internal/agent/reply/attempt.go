@@ -1,24 +1,24 @@
 package reply
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // unknownMark matches a token or tag that is not meant for a human reader.
-var unknownMark = regexp.MustCompile(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark +
+var unknownMark = pattern.New(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark +
 	`)|` + functionTagForm + `|` + anyArgumentKey + `|` + callTag.String())
 
 // callTag matches a tag whose name says that it is about calls. halfMark matches a mark that the end of a reply cuts
 // off.
 var (
-	callTag = regexp.MustCompile(`(?i)</?(?:\w+[|_:.-])*` +
+	callTag = pattern.New(`(?i)</?(?:\w+[|_:.-])*` +
 		`(?:tools?|functions?|calls?|invoke|toolcalls?|functioncalls?)(?:[|_:.-]\w+)*(?:[\s:=][^<>]*)?/?>`)
-	halfMark = regexp.MustCompile(`(?i)(?:<[|｜][^<>\n]{3,80}|</?(?:\w+[|_:.-])*` +
+	halfMark = pattern.New(`(?i)(?:<[|｜][^<>\n]{3,80}|</?(?:\w+[|_:.-])*` +
 		`(?:tool_?call|function_?call|function|invoke)[^<>\n]{0,200}|(?m:^>>>)\w*)$`)
 )
 
@@ -46,7 +46,7 @@ func (p *reading) nameUnread() {
 }
 
 // objectAfter matches an object right after a name.
-var objectAfter = regexp.MustCompile(nameOfObject + `\{`)
+var objectAfter = pattern.New(nameOfObject + `\{`)
 
 // objectAfterTool returns the position of an offered tool's name with an object after it, or -1: a call beside those
 // that were read.
@@ -85,7 +85,7 @@ func IsMention(u task.Unparse) bool {
 }
 
 // callInMark matches what marks of calls have in common, and marks of prose lack.
-var callInMark = regexp.MustCompile(
+var callInMark = pattern.New(
 	`(?i)tool|func|call|invoke|action|arg|param|exec|commentary|recipient|python|plugin|>>>`)
 
 // IsMarkedProse reports whether a part that could not be read is prose in marks that say nothing about calls: it names
@@ -108,19 +108,19 @@ const callWord = `(?:call|tools?|functions?|actions?|names?|invoke|use|using|run
 	`command)`
 
 var (
-	anyName          = regexp.MustCompile(`[\pL_][\pL\pN_.:/\\-]*`)
-	bracketAfterName = regexp.MustCompile("^[`\"'*」』】》]*[ \t　]*(?:(?:<-|->|=>|:=|←|→)?[ \t]*[({（｛]" +
+	anyName          = pattern.New(`[\pL_][\pL\pN_.:/\\-]*`)
+	bracketAfterName = pattern.New("^[`\"'*」』】》]*[ \t　]*(?:(?:<-|->|=>|:=|←|→)?[ \t]*[({（｛]" +
 		"|\\r?\\n[ \\t]*(?:```|\\{))")
-	aside             = regexp.MustCompile(`^[ \t]+\([\pL\pN ,.'’-]*\pL[\pL\pN ,.'’-]*\)`) // words in parentheses
-	labelBeforeName   = regexp.MustCompile("(?i)" + callWord + "[✿*_`]*[ \\t]*[:：][ \\t*`\"']*$")
-	endOfLine         = regexp.MustCompile("^[`\"'*]*[ \\t]*(?:[\\r\\n]|$)")
-	quotedStringValue = regexp.MustCompile(`^["'][ \t]*[,}\]]`)
-	onlyCallWords     = regexp.MustCompile(`^(?i:[^\pL]|` + callWord + `\b)*$`)
-	hasCallWord       = regexp.MustCompile(`(?i)\b` + callWord + `\b`)
+	aside             = pattern.New(`^[ \t]+\([\pL\pN ,.'’-]*\pL[\pL\pN ,.'’-]*\)`) // words in parentheses
+	labelBeforeName   = pattern.New("(?i)" + callWord + "[✿*_`]*[ \\t]*[:：][ \\t*`\"']*$")
+	endOfLine         = pattern.New("^[`\"'*]*[ \\t]*(?:[\\r\\n]|$)")
+	quotedStringValue = pattern.New(`^["'][ \t]*[,}\]]`)
+	onlyCallWords     = pattern.New(`^(?i:[^\pL]|` + callWord + `\b)*$`)
+	hasCallWord       = pattern.New(`(?i)\b` + callWord + `\b`)
 	// argumentBefore matches code around a name that is an argument of a function: callTool("f", call(f.
-	argumentBefore = regexp.MustCompile("[\\pL_][\\pL\\pN_.:!]*\\((?:[^()\"'\n]*,)?\\s*[\"'`]$|(?i:" + callWord +
+	argumentBefore = pattern.New("[\\pL_][\\pL\\pN_.:!]*\\((?:[^()\"'\n]*,)?\\s*[\"'`]$|(?i:" + callWord +
 		`)\w*\(\s*$`)
-	cellBorder = regexp.MustCompile(`[,;|\t]`)
+	cellBorder = pattern.New(`[,;|\t]`)
 )
 
 // nearby bounds the text around a tool's name that decides whether it is a call, in bytes.
@@ -228,13 +228,13 @@ func fits(s *task.Schema, text string) bool {
 }
 
 // gapBeforeKey matches what may be between a tool's name and its first argument in a call, rather than in a sentence.
-var gapBeforeKey = regexp.MustCompile(`^(?i:[^\pL<]|args|arguments?|param(?:eter)?s?|inputs?|kwargs|with|data|json|` +
+var gapBeforeKey = pattern.New(`^(?i:[^\pL<]|args|arguments?|param(?:eter)?s?|inputs?|kwargs|with|data|json|` +
 	`python|tool_call|action[ _]input|tool[ _]input|body|values|do|\pL\b)*$`)
 
 // objectBefore matches an object that begins a line, up to its first key.
-var objectBefore = regexp.MustCompile(`\n[ \t]*\{\s*["']$`)
+var objectBefore = pattern.New(`\n[ \t]*\{\s*["']$`)
 
-var valueMark = regexp.MustCompile(`^[=:＝：]`)
+var valueMark = pattern.New(`^[=:＝：]`)
 
 // maxGap bounds the text between a tool's name and its first argument, in bytes.
 const maxGap = 120
@@ -273,13 +273,13 @@ const reportWords = `(?:called|calling|used|ran|tried|queried|invoked|executed|c
 	`provide|specify|which)`
 
 var (
-	reporting     = regexp.MustCompile(`(?i)\b` + reportWords + `\b`)
-	reportsAtOnce = regexp.MustCompile(`(?i)^[^\pL\n.!?#]*(?:\pL+[^\pL\n.!?#]+)?` + reportWords + `\b`)
-	announcing    = regexp.MustCompile(`(?i)\b(?:let me|let us|let['’]s|i['’]ll|i will|we will|going to)\b`)
-	sentenceStart = regexp.MustCompile(`(?s)^.*(?:[.!?:：]\s|\n)`)
-	sentenceEnd   = regexp.MustCompile(`[.!?](?:\s|$)|\n`)
+	reporting     = pattern.New(`(?i)\b` + reportWords + `\b`)
+	reportsAtOnce = pattern.New(`(?i)^[^\pL\n.!?#]*(?:\pL+[^\pL\n.!?#]+)?` + reportWords + `\b`)
+	announcing    = pattern.New(`(?i)\b(?:let me|let us|let['’]s|i['’]ll|i will|we will|going to)\b`)
+	sentenceStart = pattern.New(`(?s)^.*(?:[.!?:：]\s|\n)`)
+	sentenceEnd   = pattern.New(`[.!?](?:\s|$)|\n`)
 	// signature matches the parameters of a tool with their types instead of values.
-	signature = regexp.MustCompile("^[`\"'*]*\\(" + typedName + `(?:,` + typedName + `)*\)`)
+	signature = pattern.New("^[`\"'*]*\\(" + typedName + `(?:,` + typedName + `)*\)`)
 )
 
 const typedName = `\s*\w+\??\s*:\s*(?:string|str|text|integer|int|number|float|boolean|bool|list|array|object|dict|` +
@@ -311,10 +311,10 @@ func isProse(before, after string) bool {
 }
 
 // definition matches a function definition in code.
-var definition = regexp.MustCompile(`(?m)^[ \t]*(?:async[ ]+)?def[ ]+([\pL_][\pL\pN_]*)[ ]*\(`)
+var definition = pattern.New(`(?m)^[ \t]*(?:async[ ]+)?def[ ]+([\pL_][\pL\pN_]*)[ ]*\(`)
 
 // imported matches the import of a module in code.
-var imported = regexp.MustCompile(`(?m)^[ \t]*import[ ]+([\pL_][\pL\pN_]*)`)
+var imported = pattern.New(`(?m)^[ \t]*import[ ]+([\pL_][\pL\pN_]*)`)
 
 // defines reports whether the reply defines a function of that name before a position, or imports its module: calling
 // it does not call a tool.

@@ -2,10 +2,10 @@ package reply
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // codeTags are around a block of code.
@@ -13,7 +13,7 @@ var codeTags = tagsOf(`(?i)<(execute|solution)(?:\s[^<>\n]*)?>`, `(?i)</(?:execu
 
 // codeLine is an opening tag alone on a line. It starts another block when the previous one was not closed: no line of
 // Python looks like it.
-var codeLine = regexp.MustCompile(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
+var codeLine = pattern.New(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
 
 // Code is the code in a reply, and whether the reply submits it as the solution.
 type Code struct {
@@ -122,7 +122,7 @@ var otherCodeTags = []tags{
 }
 
 // codeToken matches code after a model's own token.
-var codeToken = regexp.MustCompile(`(?is)<\|python_(?:tag|start)\|>\s*([^{\s].*?)(?:<\|(?:eom_id|eot_id|python_end)\|>|\z)`)
+var codeToken = pattern.New(`(?is)<\|python_(?:tag|start)\|>\s*([^{\s].*?)(?:<\|(?:eom_id|eot_id|python_end)\|>|\z)`)
 
 // OtherBlock returns the first block between unexpected tags, in a reply without the expected ones.
 func OtherBlock(text string) *Code {
@@ -168,7 +168,7 @@ func CodeInCall(calls []Call) *Code {
 
 // longFence matches the opening of a fence with a mark other than three backticks. Its groups are the mark and the
 // language.
-var longFence = regexp.MustCompile("(?m)^[ \t]*(`{4,}|~{3,})[ \t]*([\\w+-]*)[ \t]*\r?\n")
+var longFence = pattern.New("(?m)^[ \t]*(`{4,}|~{3,})[ \t]*([\\w+-]*)[ \t]*\r?\n")
 
 // longFenced returns the code in a fence with a longer mark, and where the fence begins. Without such a fence it
 // returns -1.

@@ -2,12 +2,12 @@ package reply
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // The marks that models write around calls. Tags may have a namespace, and tokens may use either kind of bar:
@@ -31,16 +31,16 @@ const (
 )
 
 var (
-	anyMark = regexp.MustCompile(`(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` + bracketMark + `|` +
+	anyMark = pattern.New(`(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` + bracketMark + `|` +
 		gemmaMark + `)`)
 	// skipped matches what may appear between calls: marks, space and commas.
-	skipped = regexp.MustCompile(`^(?:\s+|[,;]|` + `(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` +
+	skipped = pattern.New(`^(?:\s+|[,;]|` + `(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` +
 		bracketMark + `|` + gemmaMark + `))*`)
 	// closingMark matches a mark that ends calls. Any other mark opens or separates them.
-	closingMark = regexp.MustCompile(`(?i)^(?:</|\[unused12|\[/|\[END|<[a-z_]+\|>|<end` +
+	closingMark = pattern.New(`(?i)^(?:</|\[unused12|\[/|\[END|<[a-z_]+\|>|<end` +
 		`|.*(?:[^a-z]|_)(?:end|suffix)(?:[^a-z]|_)` +
 		`|<\|/|<\|(?:eom|eot|im_end|call\||return|eom_id|eot_id|separator))`)
-	silentMark = regexp.MustCompile(`(?i:` + endToken + `)`)
+	silentMark = pattern.New(`(?i:` + endToken + `)`)
 )
 
 // readMarked reads the calls of every format in the table, from left to right.
@@ -167,7 +167,7 @@ func (p *reading) objectsIn(text string, at int) (calls []Call) {
 
 // namedHead matches the name of a call before its arguments, with whatever a format puts between them: a token, [ARGS],
 // the call's number, a line end, an opening fence.
-var namedHead = regexp.MustCompile(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|｜]>\s*)?(?:call:|to=|>>>)?` +
+var namedHead = pattern.New(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|｜]>\s*)?(?:call:|to=|>>>)?` +
 	`((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)(?::\d+)?` +
 	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|<\w*sep>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
 	`([{]|[\pL_][\pL\pN_]*=|` + anyArgumentKey + `|<` + namespace + `invoke\s|$|<[/|｜\[])`)
@@ -230,7 +230,7 @@ func (p *reading) endsBefore(rest string) bool {
 	return m != nil && m[0] == 0 && closingMark.MatchString(rest[:m[1]])
 }
 
-var fenceEnd = regexp.MustCompile("^\\s*```")
+var fenceEnd = pattern.New("^\\s*```")
 
 // Tags around an argument's name and value (GLM-4.5 and later, LongCat, Hunyuan, K2 Horizon).
 var (
@@ -239,8 +239,8 @@ var (
 		`<`+tagPrefix+`arg_value`+tagSuffix+`>`,
 		`</`+tagPrefix+`arg_value`+tagSuffix+`>`)
 	// afterValue matches what ends a value that has no closing tag.
-	afterValue   = regexp.MustCompile(anyArgumentKey + `|</` + tagPrefix + `tool_call` + tagSuffix + `>`)
-	argumentTail = regexp.MustCompile(`^\s*<` + tagPrefix + `arg_`)
+	afterValue   = pattern.New(anyArgumentKey + `|</` + tagPrefix + `tool_call` + tagSuffix + `>`)
+	argumentTail = pattern.New(`^\s*<` + tagPrefix + `arg_`)
 )
 
 // pairedArgument finds a name and a value at a position. It reports whether there is a name and the beginning of a
@@ -292,7 +292,7 @@ func (p *reading) pairedArguments(call Call, text string, start, at int) (claim,
 	return c, true
 }
 
-var keyBefore = regexp.MustCompile(`^[\s,]*([\pL_][\pL\pN_]*)=`)
+var keyBefore = pattern.New(`^[\s,]*([\pL_][\pL\pN_]*)=`)
 
 // spacedArguments reads arguments written as name=value, separated by spaces: f a=1 b="x".
 func (p *reading) spacedArguments(call Call, text string, start, at int) (claim, bool) {
@@ -509,7 +509,7 @@ func (p *reading) tagValue(tool, name, text string, kind tagKind) literal.Node {
 }
 
 // emptyList matches a list without calls.
-var emptyList = regexp.MustCompile(`^\[\s*\]$`)
+var emptyList = pattern.New(`^\[\s*\]$`)
 
 // block reads the text from at to its end as calls: in tags, after a tool name, as JSON or code, or as one of these in
 // a fence. It names what it cannot read, or the whole block if it finds no call.

@@ -1,16 +1,16 @@
 package reply
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // fence matches a fenced block. Its first two groups are the language, its third is the content. A block without a
 // closing fence extends to the end of the text. On a single line, only a known language is separated from the content.
-var fence = regexp.MustCompile(
+var fence = pattern.New(
 	"(?s)```(?:[ \t]*([\\w+-]*)[ \t]*\r?\n|[ \t]*((?:jsonl?|python|py|xml|tool_calls?|tool_code)\\b)?)(.*?)(?:```|\\z)")
 
 // fenceAround returns the match of [fence] that covers the whole text, or nil.
@@ -97,7 +97,7 @@ func (p *reading) nameFenced(c *claim, inner literal.Span) {
 }
 
 // libraryLine matches a statement that never appears in a list of calls.
-var libraryLine = regexp.MustCompile(`(?m)^[ \t]*(?:import[ ]|from[ ][\w.]+[ ]import[ ]|(?:async[ ]+)?def[ ]|class[ ]\w|@\w` +
+var libraryLine = pattern.New(`(?m)^[ \t]*(?:import[ ]|from[ ][\w.]+[ ]import[ ]|(?:async[ ]+)?def[ ]|class[ ]\w|@\w` +
 	`|(?:for|if|elif|while|with)[ ].*:[ \t]*$|(?:else|try|finally):|return\b|except\b)`)
 
 // isLibraryCode reports whether a fenced block is a program rather than a list of calls. The functions that a program

@@ -1,14 +1,13 @@
 package reply
 
 import (
-	"regexp"
-
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // recipientMark begins a part of a reply.
-var recipientMark = regexp.MustCompile(`>>>([\pL_][\w.-]*)\r?\n|` +
+var recipientMark = pattern.New(`>>>([\pL_][\w.-]*)\r?\n|` +
 	`(?:<\|from\|>\s*assistant\s*)?<\|recipient\|>\s*([\pL_][\w.-]*)\s*<\|content\|>`)
 
 // functionary names the recipient of each part of a reply: a function, or "all" for the user.

@@ -1,15 +1,15 @@
 package reply
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // messageMark begins a part of a reply.
-var messageMark = regexp.MustCompile(`(?:<\|start\|>[ ]?(?:assistant)?)?[ ]?(?:to=([\w.:-]+)[ ]?)?` +
+var messageMark = pattern.New(`(?:<\|start\|>[ ]?(?:assistant)?)?[ ]?(?:to=([\w.:-]+)[ ]?)?` +
 	`(?:<\|channel\|>[ ]?(\w+)[ ]?)?(?:to=([\w.:-]+)[ ]?)?(?:(?:<\|constrain\|>)?[ ]?(?:json|code)[ ]?)?<\|message\|>`)
 
 // harmony writes a reply as messages with a header: a channel and, for a call, its recipient. The analysis channel is a
@@ -23,7 +23,7 @@ var harmony = &format{
 }
 
 // messageEnd matches the end of a message. A call may lack it.
-var messageEnd = regexp.MustCompile(`<\|(?:end|eom|eot|call|return)\|>|<\|start\|>`)
+var messageEnd = pattern.New(`<\|(?:end|eom|eot|call|return)\|>|<\|start\|>`)
 
 func readMessage(p *reading, text string, start, _ int) claim {
 	m := messageMark.FindStringSubmatchIndex(text[start:])
@@ -65,4 +65,4 @@ func readMessage(p *reading, text string, start, _ int) claim {
 }
 
 // callsFirst matches a text that begins with a mark of calls.
-var callsFirst = regexp.MustCompile(`^(?:(?i:` + wrapTag + `|` + callToken + `)|` + functionTagForm + `)`)
+var callsFirst = pattern.New(`^(?:(?i:` + wrapTag + `|` + callToken + `)|` + functionTagForm + `)`)

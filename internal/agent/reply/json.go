@@ -2,11 +2,11 @@ package reply
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // The names that models give to the parts of a call. If an object has several of them, the first in the list wins.
@@ -407,12 +407,12 @@ func readWholeJSON(p *reading) {
 }
 
 // attempt matches text meant as a call in JSON, rather than other text in brackets.
-var attempt = regexp.MustCompile(
+var attempt = pattern.New(
 	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|tool_uses|tool_calls|recipient_name|function|` +
 		`arguments|parameters|label)["'”’\\]*\s*:`)
 
 // attemptAnywhere matches the start of a call in JSON at any position.
-var attemptAnywhere = regexp.MustCompile(`\{\s*["'](?:name|tool|tool_name|function)["']\s*:\s*["'{]`)
+var attemptAnywhere = pattern.New(`\{\s*["'](?:name|tool|tool_name|function)["']\s*:\s*["'{]`)
 
 // attemptBudget is how many bytes the search for values may read in a span. Without it, unmatched brackets would make
 // the time quadratic. When the budget is spent, the rest is prose.

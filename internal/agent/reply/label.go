@@ -1,25 +1,25 @@
 package reply
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // Other forms in which models write the references `$label$` and `$label.column$` (NL2API appendix H.1 shows the
 // first).
-var looseReferences = []*regexp.Regexp{
-	regexp.MustCompile(`^\$\{\s*([A-Za-z_]\w*)(?:\.([^$}]+?))?\s*\}\$?$`), // ${label}, ${label.column}
-	regexp.MustCompile(`^\$([A-Za-z_]\w*)\$\.([^$]+)$`),                   // $label$.column
-	regexp.MustCompile(`^\$([A-Za-z_]\w*)(?:\.([^$]+))?$`),                // $label, $label.column
+var looseReferences = []*pattern.Pattern{
+	pattern.New(`^\$\{\s*([A-Za-z_]\w*)(?:\.([^$}]+?))?\s*\}\$?$`), // ${label}, ${label.column}
+	pattern.New(`^\$([A-Za-z_]\w*)\$\.([^$]+)$`),                   // $label$.column
+	pattern.New(`^\$([A-Za-z_]\w*)(?:\.([^$]+))?$`),                // $label, $label.column
 }
 
 var (
-	bareLabel = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+	bareLabel = pattern.New(`^[A-Za-z_]\w*$`)
 	// givenLabel matches a label that the environment assigns to a call without one.
-	givenLabel = regexp.MustCompile(`^call_[0-9]+$`)
+	givenLabel = pattern.New(`^call_[0-9]+$`)
 )
 
 // mend puts calls into the form that the environment accepts. If a label appears among the arguments of a tool that has

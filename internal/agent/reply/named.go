@@ -1,11 +1,11 @@
 package reply
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 	nextWord     = `(?i:\b(?:and|then|next|call(?:ing)?|us(?:e|ing)|invok(?:e|ing))[ \t,]+)`
 )
 
-var wordBefore = regexp.MustCompile(nextWord + `$`)
+var wordBefore = pattern.New(nextWord + `$`)
 
 // deepSeekPrefix precedes a tool's name in replies of DeepSeek, from servers that drop its special tokens.
 const deepSeekPrefix = "function"
@@ -65,7 +65,7 @@ func readNamed(p *reading) {
 	}
 }
 
-var colonBeforeObject = regexp.MustCompile(`[:：]\s*\{$`)
+var colonBeforeObject = pattern.New(`[:：]\s*\{$`)
 
 // namedObject reads the object at the end of a mark as the arguments of the tool in the mark.
 func (p *reading) namedObject(tool, text string, start, inner int) claim {
@@ -109,7 +109,7 @@ func readToolCallCode(p *reading, tool, text string, start, inner int) claim {
 	return c
 }
 
-var attribute = regexp.MustCompile(`\s([\w.-]+)="([^"<>]*)"`)
+var attribute = pattern.New(`\s([\w.-]+)="([^"<>]*)"`)
 
 // readNameTag reads a tag that has the name of a tool. Its arguments are attributes, tags inside it, or an object.
 func readNameTag(p *reading, name, text string, start, inner int) claim {
@@ -180,7 +180,7 @@ var (
 	sourceTags   = tagsNamed(namespace + `(?:server_name|tool_usage_card_id)`)
 	nameTags     = tagsNamed(namespace + `(?:(?:tool|function)_)?name`)
 	argumentTags = tagsNamed(namespace + `(?:arguments|parameters|(?:tool_)?args|input|params)`)
-	literalText  = regexp.MustCompile(`(?s)^\s*<!\[CDATA\[(.*)\]\]>\s*$`)
+	literalText  = pattern.New(`(?s)^\s*<!\[CDATA\[(.*)\]\]>\s*$`)
 )
 
 // nameInTag returns the name of a call in a tag of its own, after tags of the call and of its source, and the position

@@ -2,11 +2,11 @@ package reply
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // notTools are Python functions that code in a reply calls beside tools. They are never reported as hallucinated tools;
@@ -16,7 +16,7 @@ var notTools = map[string]bool{
 	"min": true, "max": true, "sorted": true, "set": true, "range": true, "round": true, "abs": true,
 }
 
-var assignment = regexp.MustCompile(`^([\pL_][\pL\pN_]*)[ \t]*(?::[ \t]*[\pL_][\pL\pN_\[\], ]*)?[ \t]*=`)
+var assignment = pattern.New(`^([\pL_][\pL\pN_]*)[ \t]*(?::[ \t]*[\pL_][\pL\pN_\[\], ]*)?[ \t]*=`)
 
 // lowering turns the calls of one statement into calls with JSON arguments. It moves a call inside another's arguments
 // before that call, and puts a reference in its place.
@@ -196,7 +196,7 @@ func (l *lowering) each(nodes []literal.Node) error {
 }
 
 // listIndex matches an index into a list.
-var listIndex = regexp.MustCompile(`^\[\d+\]`)
+var listIndex = pattern.New(`^\[\d+\]`)
 
 // joinLists appends lists that follow with a plus, and skips an index: [f()] + [g()], [f()][0].
 func joinLists(v *literal.Reader, n *literal.Node) error {
@@ -272,7 +272,7 @@ func (p *reading) program(text string, at int, strict bool) (claim, error) {
 }
 
 // indentedBlock matches a definition and its body, which no statement of the reply runs.
-var indentedBlock = regexp.MustCompile(`^(?:async[ ]+def|def|class)[ ][^\n]*:[^\n]*(?:\n(?:[ \t][^\n]*)?)*`)
+var indentedBlock = pattern.New(`^(?:async[ ]+def|def|class)[ ][^\n]*:[^\n]*(?:\n(?:[ \t][^\n]*)?)*`)
 
 func pythonReason(err error) string {
 	if err == errPositional {
@@ -305,7 +305,7 @@ func readWholePython(p *reading) {
 }
 
 // callHead matches a possible call in prose: an optional assignment, a name and an opening bracket.
-var callHead = regexp.MustCompile(
+var callHead = pattern.New(
 	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*|[.!?][ \t]*(?:\\b|\\B))" +
 		"((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.-]*)\\()")
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // section is a part of a reply under one tag. The tag is in lower case, and "" before the first tag.
@@ -21,7 +21,7 @@ type section struct {
 }
 
 // reactTag matches a tag at the start of a line, also in bold or as a heading.
-var reactTag = regexp.MustCompile(
+var reactTag = pattern.New(
 	`(?im)^[ \t>*_#-]*(?:\d+[.)][ \t]*|step[ ]\d+[.: -]+)?(thought|action(?:[ ]\d+)?[ _]?input|action|observation|` +
 		`final[ _]answer|decline|思考|行动输入|` +
 		`动作输入|行动|动作|观察|最终答案)(?:[ \t]*[#(\[]?\d+[)\]]?)?[ \t]*[*_]*[ \t]*(?:[:：][*_]*|$)`)
@@ -47,7 +47,7 @@ func fromXML(text string) string {
 	})
 }
 
-var numberInTag = regexp.MustCompile(`[ ]\d+`)
+var numberInTag = pattern.New(`[ ]\d+`)
 
 // reactTagOf returns the protocol's tag for a tag as a model writes it.
 func reactTagOf(written string) string {
@@ -56,7 +56,7 @@ func reactTagOf(written string) string {
 }
 
 // tagsInLine matches an action and its input in one line.
-var tagsInLine = regexp.MustCompile(
+var tagsInLine = pattern.New(
 	`(?im)^(.*?)[ \t,;]*\b(action(?:[ ]\d+)?[ \t]*[:：][^\n:：{]*?)[ \t,;]+(action[ _]?input(?:[ ]\d+)?[ \t]*[:：])`)
 
 // onLines puts an action and its input on lines of their own, in a reply that has both in one line.
@@ -223,10 +223,10 @@ func (s *ReactStep) answer(text string) {
 }
 
 // toolName matches an action that contains only a tool's name, possibly in brackets, quotes or backticks.
-var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*.]*$")
+var toolName = pattern.New("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*.]*$")
 
 // useOfTool matches a tool's name in words that say to use it: "Use the search tool".
-var useOfTool = regexp.MustCompile(
+var useOfTool = pattern.New(
 	"^(?i:(?:use|call|invoke|run)[ ]+)?(?i:the[ ]+)?[`\"']*([\\pL_][\\pL\\pN_./-]*)[`\"']*" +
 		"(?i:[ ]+(?:tool|function|api))?[.]?$")
 
@@ -348,11 +348,11 @@ func (s *ReactStep) finalObject(action string) bool {
 // arguments as an object in brackets: search[{"city": "Bergen"}]. finishCall matches the last act of the first ReAct
 // agents: Finish[42]. spacedCall allows a space before the brackets.
 var (
-	objectCall  = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_.-]*)[ \t]*[\[(]\s*(\{.*\})\s*[\])]$`)
-	finishCall  = regexp.MustCompile(`(?is)^finish[ \t]*(?:\[(.*)\]|\((.*)\))\.?$`)
-	bracketCall = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_.-]*)\[(.*)\]$`)
-	spacedCall  = regexp.MustCompile(`^([\pL_][\pL\pN_.-]*)[ \t]+\(`)
-	wrappedCall = regexp.MustCompile(`(?s)^[\pL_]\w*\((\{.*\})\)$`)
+	objectCall  = pattern.New(`(?s)^([\pL_][\pL\pN_.-]*)[ \t]*[\[(]\s*(\{.*\})\s*[\])]$`)
+	finishCall  = pattern.New(`(?is)^finish[ \t]*(?:\[(.*)\]|\((.*)\))\.?$`)
+	bracketCall = pattern.New(`(?s)^([\pL_][\pL\pN_.-]*)\[(.*)\]$`)
+	spacedCall  = pattern.New(`^([\pL_][\pL\pN_.-]*)[ \t]+\(`)
+	wrappedCall = pattern.New(`(?s)^[\pL_]\w*\((\{.*\})\)$`)
 )
 
 // onlyParameter returns the single parameter that a tool has, or the single one that it requires; otherwise "".
@@ -383,7 +383,7 @@ func oneArgument(parameter, value string) string {
 }
 
 // plainInput matches an input that is the value of the only argument: a line without brackets and names.
-var plainInput = regexp.MustCompile(`^[^\n{}\[\]:=]+$`)
+var plainInput = pattern.New(`^[^\n{}\[\]:=]+$`)
 
 // call reads the input of an action: the value of the only argument or an object, possibly fenced, possibly followed by
 // prose.
@@ -422,7 +422,7 @@ func (s *ReactStep) call(tool, input string) {
 }
 
 // keywords matches the start of arguments as Python's keywords: city="Bergen", year=1999.
-var keywords = regexp.MustCompile(`^[\pL_][\pL\pN_]*[ \t]*=[^=]`)
+var keywords = pattern.New(`^[\pL_][\pL\pN_]*[ \t]*=[^=]`)
 
 // bare returns an input without the backticks or quotes around its object, and arguments written as keywords as an
 // object.
@@ -463,7 +463,7 @@ func (s *ReactStep) firstCall(m *model.Message) bool {
 }
 
 // finalLabel matches a label of an answer that is not one of the loop's tags, in a reply that has such tags.
-var finalLabel = regexp.MustCompile(`(?im:\bFinal Answer[*_]*[ \t]*[:：]|^[ \t>*_#-]*answer[*_]*[ \t]*[:：])[*_]*`)
+var finalLabel = pattern.New(`(?im:\bFinal Answer[*_]*[ \t]*[:：]|^[ \t>*_#-]*answer[*_]*[ \t]*[:：])[*_]*`)
 
 // readUntagged reads a reply without a tagged act: calls in another form or, if the reply has no tag at all, a lenient
 // answer in prose.

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // Reasons why a piece of a reply could not be read or was not acted on: the closed list of [task.Unparse].
@@ -212,10 +212,10 @@ func Unquoted(text string) string {
 // around the calls, from models that complete a file. templateTurn matches a mark of a chat template, which starts such
 // a turn anywhere.
 var (
-	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human|System|Observation|Output|Result|(?:Tool|Function)[ ](?:result|output|response))` +
+	otherTurn = pattern.New(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human|System|Observation|Output|Result|(?:Tool|Function)[ ](?:result|output|response))` +
 		`[ \t]*:|` + "```output$" + `|<\|user\|>|\[INST\]|</tools>` +
 		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
-	templateTurn = regexp.MustCompile(`(?m)(?:^[ \t]*|(?i:` + endToken + `)\s*)(?:##+ ?` +
+	templateTurn = pattern.New(`(?m)(?:^[ \t]*|(?i:` + endToken + `)\s*)(?:##+ ?` +
 		`(?:Instruction|Input|Human|User|Question|Response)\b.*$|<(?:observations?|user|system)>` +
 		`|\[(?i:user|system|tool|observation)\]$)|(?i:` + endToken + `)\s*(?i:human|user|observation|question)[ \t]*:` +
 		`|<\|(?:im_start|start|turn)\|?>\s*` + otherRole + `|<\|start_header_id\|>` + otherRole + `|<start_of_turn>` + otherRole +
@@ -309,7 +309,7 @@ func isSameCall(a, b *Call) bool {
 }
 
 // abstention matches what models call or write if no tool fits the request.
-var abstention = regexp.MustCompile(`^(?i:no_(?:function|tool|call|action|api|match|relevant|suitable|valid)\w*` +
+var abstention = pattern.New(`^(?i:no_(?:function|tool|call|action|api|match|relevant|suitable|valid)\w*` +
 	`|out_of_(?:domain|scope)\w*|none|null|irrelevant\w*|not_(?:applicable|available|supported|relevant)|cannot_answer|unanswerable)$`)
 
 // readAbstention reads a call or a word that says that no tool fits, unless a tool has that name.
@@ -408,7 +408,7 @@ func (p *reading) whole() (literal.Span, bool) {
 }
 
 // trailingMarks matches the tokens that end a turn, at the end of a reply.
-var trailingMarks = regexp.MustCompile(`(?i:(?:\s*(?:` + endToken + `))+\s*$)`)
+var trailingMarks = pattern.New(`(?i:(?:\s*(?:` + endToken + `))+\s*$)`)
 
 // WithoutEndMarks returns a reply without the tokens that end a turn, at its end.
 func WithoutEndMarks(text string) string { return trailingMarks.ReplaceAllString(text, "") }
@@ -556,7 +556,7 @@ func (x *ToolIndex) anyCase(name string) string {
 }
 
 // callNumber matches the number at the end of a name in Kimi's format.
-var callNumber = regexp.MustCompile(`:\d+$`)
+var callNumber = pattern.New(`:\d+$`)
 
 func withoutNumber(name string) string { return callNumber.ReplaceAllString(name, "") }
 

@@ -2,13 +2,13 @@ package reply
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // SQLReader finds the query in a reply.
@@ -62,7 +62,7 @@ var sqlStages = []struct {
 }
 
 // sqlDecline matches the line by which a model declines.
-var sqlDecline = regexp.MustCompile(`(?im)^[ \t>*_#-]*decline[ \t]*[*_]*[ \t]*:[*_]*[ \t]*(.*)$`)
+var sqlDecline = pattern.New(`(?im)^[ \t>*_#-]*decline[ \t]*[*_]*[ \t]*:[*_]*[ \t]*(.*)$`)
 
 // ReadReply reads a reply. It never fails: if there is no query, the statement is empty. A query that may be
 // incomplete, because the reply was cut at the length limit in it, is unread.
@@ -185,7 +185,7 @@ func asked(text string) []string {
 // sqlLanguages are the languages of fences that should contain SQL.
 var sqlLanguages = map[string]bool{"sql": true, "sqlite": true, "sqlite3": true, "postgresql": true, "mysql": true}
 
-var sqlWord = regexp.MustCompile(`^(?i)\s*(sql|sqlite|sqlite3|postgresql|mysql)\b`)
+var sqlWord = pattern.New(`^(?i)\s*(sql|sqlite|sqlite3|postgresql|mysql)\b`)
 
 // sqlFence returns the language of a fenced block and its content. On a single line the language may precede the query.
 func sqlFence(text string, m []int) (language, inner string) {
@@ -282,13 +282,13 @@ func findCalledSQL(s *sqlSearch) {
 var (
 	// sqlStart matches where a query may begin in prose: at a line start, possibly after a list mark, after a colon, or
 	// after a backtick.
-	sqlStart = regexp.MustCompile("(?im)(?:^[ \t>*-]*(?:[0-9]+[.)][ \t]+)?|:[ \t]*|(`))" + `(\(*\s*(?:` + sqlSelect + `|` +
+	sqlStart = pattern.New("(?im)(?:^[ \t>*-]*(?:[0-9]+[.)][ \t]+)?|:[ \t]*|(`))" + `(\(*\s*(?:` + sqlSelect + `|` +
 		sqlWith + `))`)
 	// sqlQuery matches the start of a query.
-	sqlQuery = regexp.MustCompile(`^(?i)(?:[\s(]|--[^\n]*\n|/\*(?s:.*?)\*/)*(?:` + sqlSelect + `|` + sqlWith + `)`)
-	sqlFrom  = regexp.MustCompile(`(?i)\bfrom\b`)
+	sqlQuery = pattern.New(`^(?i)(?:[\s(]|--[^\n]*\n|/\*(?s:.*?)\*/)*(?:` + sqlSelect + `|` + sqlWith + `)`)
+	sqlFrom  = pattern.New(`(?i)\bfrom\b`)
 	// sqlMore matches the continuation of a query after an empty line.
-	sqlMore = regexp.MustCompile(`^(?i)\s*(?:from|where|group\s+by|order\s+by|having|limit|union|intersect|except|(?:left|inner|cross|outer)?\s*join|on|and|or|select|[),]|--)`)
+	sqlMore = pattern.New(`^(?i)\s*(?:from|where|group\s+by|order\s+by|having|limit|union|intersect|except|(?:left|inner|cross|outer)?\s*join|on|and|or|select|[),]|--)`)
 )
 
 const (

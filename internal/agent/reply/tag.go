@@ -1,17 +1,17 @@
 package reply
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // tags scans a text for the tags of one purpose, such as <execute> … </execute>. It is the one reader of tags that come
 // in pairs; marks without a partner, such as a model's special tokens, are patterns in the table of formats.
 type tags struct {
-	opening, closing *regexp.Regexp
-	leading, ending  *regexp.Regexp // the same at the start of a text, after space
+	opening, closing *pattern.Pattern
+	leading, ending  *pattern.Pattern // the same at the start of a text, after space
 }
 
 // tag is an opening tag in a text. Its parts are what the groups of its pattern matched, "" for the others.
@@ -23,8 +23,8 @@ type tag struct {
 // tagsOf returns the tags that two patterns match.
 func tagsOf(opening, closing string) tags {
 	return tags{
-		opening: regexp.MustCompile(opening), closing: regexp.MustCompile(closing),
-		leading: regexp.MustCompile(`^\s*(?:` + opening + `)`), ending: regexp.MustCompile(`^\s*(?:` + closing + `)`),
+		opening: pattern.New(opening), closing: pattern.New(closing),
+		leading: pattern.New(`^\s*(?:` + opening + `)`), ending: pattern.New(`^\s*(?:` + closing + `)`),
 	}
 }
 
@@ -53,8 +53,8 @@ func (s tags) first(text string, at int) (tag, bool) {
 	return tagAt(s.leading, text, at)
 }
 
-func tagAt(pattern *regexp.Regexp, text string, at int) (tag, bool) {
-	m := pattern.FindStringSubmatchIndex(text[at:])
+func tagAt(mark *pattern.Pattern, text string, at int) (tag, bool) {
+	m := mark.FindStringSubmatchIndex(text[at:])
 	if m == nil {
 		return tag{}, false
 	}

@@ -1,11 +1,11 @@
 package reply
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // reasoningTags are around a block in which a model thinks. Chat templates open the block themselves, and the reply
@@ -17,7 +17,7 @@ var reasoningTags = tagsOf(`(?i)<(?:\w+:)?(?:think|thinking|thought|reasoning|sc
 		`|<\|END_THINKING\|>|<channel\|>|◁/think▷`)
 
 // plainChannels matches a thought of gpt-oss before its answer, from servers that drop special tokens.
-var plainChannels = regexp.MustCompile(`(?s)^analysis.*?(assistantfinal|assistantcommentary to=)`)
+var plainChannels = pattern.New(`(?s)^analysis.*?(assistantfinal|assistantcommentary to=)`)
 
 // readReasoning claims the blocks in which a model thinks: it weighs the calls in them and does not make them.
 func readReasoning(p *reading) {
@@ -86,7 +86,7 @@ func isInMarkedString(text string) bool {
 }
 
 // tokenMark matches a mark of calls that only a vocabulary token of the model can write.
-var tokenMark = regexp.MustCompile(`(?i:` + callToken + `|<\|tool_call>)`)
+var tokenMark = pattern.New(`(?i:` + callToken + `|<\|tool_call>)`)
 
 // Thoughts are the parts of a reply that the model thinks and does not say.
 type Thoughts []string

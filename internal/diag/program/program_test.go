@@ -1,8 +1,13 @@
 package program
 
 import (
+	"bytes"
+	"os"
+	"os/exec"
 	"regexp"
+	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -36,7 +41,37 @@ func TestOnlyWhatNamesTheCodeIsKnown(t *testing.T) {
 
 func TestCodeOfTests(t *testing.T) {
 	got, err := Code()
-	if err != nil || !regexp.MustCompile("^(file [0-9a-f]{64}|commit [0-9a-f]{40})$").MatchString(got) {
+	form := regexp.MustCompile(`^(file [0-9a-f]{64}|commit [0-9a-f]{40}|build [\w-]+(/[\w-]+)+)$`)
+	if err != nil || !form.MatchString(got) {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestBuildIDs compares what is read with what the Go command reads, and reads what is no program.
+func TestBuildIDs(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("programs have another format here, and are hashed")
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := exec.CommandContext(t.Context(), "go", "tool", "buildid", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := buildID(bytes.NewReader(data)); got == "" || got != strings.TrimSpace(string(want)) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	want = bytes.TrimSpace(want)
+	given := bytes.ReplaceAll(data, want, bytes.ReplaceAll(want, []byte("/"), []byte("-")))
+	for name, other := range map[string][]byte{"text": []byte("text"), "a part": data[:1000], "a given ID": given} {
+		if got := buildID(bytes.NewReader(other)); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

@@ -3,12 +3,12 @@ package proxy
 import (
 	"encoding/csv"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
+	"github.com/seatrial/seatrial/internal/task/pattern"
 )
 
 // plainViews lists the ways to read a text that is not JSON, the most specific first: Python literals, CSV, `key:
@@ -169,7 +169,7 @@ func (v *view) encodeCSV() string {
 }
 
 // keyLine matches a line with a name and its value.
-var keyLine = regexp.MustCompile(`^([\pL_][\pL\p{Nd}_ .-]{0,60}): (.+)$`)
+var keyLine = pattern.New(`^([\pL_][\pL\p{Nd}_ .-]{0,60}): (.+)$`)
 
 // readKeys parses `key: value` lines as one record.
 func readKeys(s string) (*view, bool) {

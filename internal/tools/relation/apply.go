@@ -128,7 +128,7 @@ func (c *call) take(name string) (any, bool) {
 func (c *call) done() {
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(c.arguments)) {
-		if _, bound := c.body.Fixed[name]; !bound && !c.taken[name] && (c.arguments[name] != nil || !known[name]) {
+		if _, bound := c.body.Fixed[name]; !bound && !c.taken[name] && (c.arguments[name] != nil || !known()[name]) {
 			unknown = append(unknown, name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -264,7 +265,7 @@ func Tools(style, profile string) []*task.Tool {
 }
 
 // known are the names of all arguments of all tools.
-var known = func() map[string]bool {
+var known = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for _, style := range []string{task.StyleSlot, task.StyleSel} {
 		for _, t := range append(Tools(style, ProfileExtended), Tools(style, ProfilePaper)...) {
@@ -274,7 +275,7 @@ var known = func() map[string]bool {
 		}
 	}
 	return names
-}()
+})
 
 // spec makes a tool.
 func spec(style, name, operation, text string, fixed map[string]any, takes ...argument) *task.Tool {

@@ -353,7 +353,7 @@ func (t *transformation) done() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.args)) {
-		if !t.taken[name] && (t.args[name] != nil || !known[name]) {
+		if !t.taken[name] && (t.args[name] != nil || !known()[name]) {
 			takes := "no arguments"
 			if len(t.taken) > 0 {
 				takes = quoted(slices.Sorted(maps.Keys(t.taken)))
