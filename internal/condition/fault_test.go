@@ -226,7 +226,7 @@ func TestPlaceRefuses(t *testing.T) {
 		{"exec.unavailable", fault.ReasonNoOtherPath, func(in *fault.PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
 		{"exec.first-tried", fault.ReasonNoOtherPath, func(in *fault.PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
 		{"exec.first-tried", fault.ReasonOpenPaths, func(in *fault.PlaceInput) { in.Task.Style = task.StyleSel }},
-		{"distractors-only", fault.ReasonOpenPaths, func(in *fault.PlaceInput) { in.Task.Style = task.StyleSlot }},
+		{"distractors-only", fault.ReasonTells, func(in *fault.PlaceInput) { in.Task.Style = task.StyleSlot }},
 		{"spec.param-renamed", fault.ReasonNoArgument, func(in *fault.PlaceInput) { in.Plan.Calls[0].Arguments = nil }},
 		{"call.coerced-argument", fault.ReasonNoArgument,
 			func(in *fault.PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},

@@ -120,6 +120,14 @@ func (o *order) differences() []recipe.Difference {
 	if f := o.given.Lookup("limit"); f.Changed && f.Value.String() != "0" {
 		add("questions", "all", "the first "+f.Value.String()+" of each corpus", "this command has --limit")
 	}
+	if f := o.given.Lookup("split"); f.Changed && f.Value.String() != "" {
+		add("split", "all that the paper names", f.Value.String()+" alone, of corpora that have splits",
+			"this command has --split")
+	}
+	if f := o.given.Lookup("fault-limit"); f.Changed && f.Value.String() != "0" {
+		add("tasks under faults", "all", f.Value.String()+" for each fault, drawn by the seed",
+			"this command has --fault-limit")
+	}
 	if f := o.given.Lookup("prompts"); f.Changed {
 		add("prompts", "its own", f.Value.String(), "this command has --prompts")
 	}

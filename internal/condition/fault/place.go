@@ -23,6 +23,7 @@ const (
 	ReasonNoCall      = "no_call"
 	ReasonNoOtherPath = "no_other_path"
 	ReasonOpenPaths   = "open_paths"
+	ReasonTells       = "toolkit_tells"
 	ReasonFewCalls    = "fewer_calls"
 	ReasonNoArgument  = "no_argument"
 	ReasonNoRows      = "no_rows"
@@ -42,12 +43,14 @@ var Reasons = map[string]string{
 	ReasonNoCall:      "the primary plan makes no call",
 	ReasonNoOtherPath: "no other path avoids the tool that fails",
 	ReasonOpenPaths:   "the right paths cannot be listed: operations on data handles have too many",
-	ReasonFewCalls:    "the plan calls fewer tools than there are to be failpoints",
-	ReasonNoArgument:  "no call of the plan has an argument that the fault can act on",
-	ReasonNoRows:      "no call of the plan hands over rows that something depends on",
-	ReasonFewRows:     "no call of the plan that something depends on has enough rows",
-	ReasonOrderFree:   "the order of the answer does not matter, or turning it round changes nothing",
-	ReasonNoColumn:    "no column that something depends on can be changed visibly",
+	ReasonTells: "without the tools that read some column of the answer, no operation remains that takes a key: the look of " +
+		"the toolkit would tell that the request cannot be met",
+	ReasonFewCalls:   "the plan calls fewer tools than there are to be failpoints",
+	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
+	ReasonNoRows:     "no call of the plan hands over rows that something depends on",
+	ReasonFewRows:    "no call of the plan that something depends on has enough rows",
+	ReasonOrderFree:  "the order of the answer does not matter, or turning it round changes nothing",
+	ReasonNoColumn:   "no column that something depends on can be changed visibly",
 	ReasonNoNumber: "no column of numbers that something depends on and that can be changed visibly and restored " +
 		"exactly",
 	ReasonNoUnit:      "no column of numbers that something depends on has a name that tells a unit",

@@ -59,5 +59,6 @@ func (m *material) formTable() *table.Table {
 		part("wrong", "wrong", func(r row) int { return r.wrong }),
 	}).WithNotes("The four shares add up to 100 %. right as given is success. in canonical form: the whole answer is " +
 		"right with plain digits, ISO dates, one layout of rows, gold's columns alone, and computed numbers in its own " +
-		"digits. found in a text: right once it is taken out of prose (grade's rules). wrong: all others, also without an answer.")
+		"digits. found in a text: right once it is taken out of prose (grade's rules). wrong: all others, " +
+		"also without an answer.")
 }

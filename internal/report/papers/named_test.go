@@ -127,7 +127,7 @@ func checkTable(t *testing.T, tab *table.Table) {
 			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") && !strings.HasPrefix(key, "extra_") &&
 				!strings.HasPrefix(key, "average_") && !strings.HasSuffix(key, "change") &&
 				!slices.Contains([]string{
-					"loops", "sequence_length", "slots_per_call", "budget", "turns", "calls", "tokens", "cost_usd",
+					"loops", "sequence_length", "slots_per_call", "slots_per_tool", "slots_apart", "budget", "turns", "calls", "tokens", "cost_usd",
 					"retries", "adaptations", "switches", "probes", "waits",
 				}, key) {
 				if strings.HasPrefix(key, "paired_difference") || strings.HasPrefix(key, "difference") || strings.HasPrefix(key,
@@ -377,4 +377,30 @@ func BenchmarkNamedTables(b *testing.B) {
 			}
 		})
 	}
+}
+
+// The paper's seven operations have 23 parameters, 3.29 each, and nearly all tools of SEL take a data source alone.
+func TestSlotsOfTools(t *testing.T) {
+	tool := func(style, name string, parameters ...string) *task.Tool {
+		made := &task.Tool{Name: name, Style: style, Parameters: &task.Schema{}}
+		for _, p := range parameters {
+			made.Parameters.Properties = append(made.Parameters.Properties, task.Property{Name: p, Schema: &task.Schema{}})
+		}
+		return made
+	}
+	s := &suite.Suite{
+		Tools: map[string][]*task.Tool{
+			task.StyleSel: {tool(task.StyleSel, "select_equal", "data_source", "key_name", "value"),
+				tool(task.StyleSel, "get_name", "data_source"), tool(task.StyleSel, "union", "data_source", "other_source"),
+				{Name: "none", Style: task.StyleSel}},
+		},
+		Tasks: []*task.Task{{ID: "t", Style: task.StyleSel}},
+	}
+	tab, err := Build("nl2api-3", Input{Sets: []Set{{Name: "run", Suite: s}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, only(t, tab, map[string]string{"style": "sel"}), map[string]any{
+		"tools": 4, "slots_per_tool": 1.5, "slots_apart": 0.5,
+	})
 }

@@ -38,6 +38,7 @@ const (
 	whyNoPlan    = "no plan to compare with"
 	whyNoFailure = "no failure has a class"
 	whyPlanless  = "no task has a plan"
+	whyToolless  = "the style has no tools"
 	whyUnpaired  = "no task has both"
 	noneNote     = table.None + ": nothing to measure."
 )
@@ -246,6 +247,20 @@ func (c *catalog) sizes() (samples, planned, calls, slots int) {
 	return samples, planned, calls, slots
 }
 
+// slots counts the parameters of the style's tools, and those that are no data source.
+func (c *catalog) slots() (all, apart int) {
+	for _, t := range c.Suite.Tools[c.style] {
+		if t.Parameters == nil {
+			continue
+		}
+		for _, p := range t.Parameters.Properties {
+			all++
+			apart += one(p.Name != "data_source" && p.Name != "other_source")
+		}
+	}
+	return all, apart
+}
+
 // shown lists how many tools an agent is shown with each task that is not a variant. Without starting tables, tasks of
 // a database are shown the same.
 func (c *catalog) shown() []int {
@@ -285,12 +300,21 @@ func (m *material) datasetTable() *table.Table {
 			_, _, calls, slots := c.sizes()
 			return share(slots, calls)
 		}),
+		table.Number("slots per tool", "slots_per_tool", 0, table.Decimal, whyToolless, func(c *catalog) *float64 {
+			all, _ := c.slots()
+			return share(all, len(c.Suite.Tools[c.style]))
+		}),
+		table.Number("without data source", "slots_apart", 1, table.Decimal, whyToolless, func(c *catalog) *float64 {
+			_, apart := c.slots()
+			return share(apart, len(c.Suite.Tools[c.style]))
+		}),
 		table.Number("tools shown", "tools_shown", 0, meanCount, "", func(c *catalog) *float64 {
 			sizes := c.shown()
 			return share(sum(sizes), len(sizes))
 		}),
 	}).WithNotes("calls per sample: mean length of the first plan. slots per call: mean number of its calls' arguments, " +
-		"including the data source. tools shown: mean number of tools that an agent is shown with a sample, without " +
+		"including the data source. slots per tool: mean number of a tool's parameters, with and without its data sources. " +
+		"tools shown: mean number of tools that an agent is shown with a sample, without " +
 		"conditions. Variants of a sample do not count.")
 }
 

@@ -20,8 +20,8 @@ type distractorsOnly struct {
 }
 
 func (f *distractorsOnly) Place(p *fault.Placement) string {
-	if p.OnHandles() {
-		return fault.ReasonOpenPaths
+	if p.OnHandles() { // every plan calls an operation that takes any key
+		return fault.ReasonTells
 	}
 	f.Tool = p.FirstTool()
 	return ""
