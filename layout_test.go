@@ -120,6 +120,7 @@ var layout = []string{
 	"serve/relay",
 	"serve/training",
 	"serve/openenv",
+	"serve/nemogym",
 	"serve/server",
 	"serve/harbor",
 	"serve/proxy/record",

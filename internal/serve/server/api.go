@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/serve/nemogym"
 	"github.com/seatrial/seatrial/internal/serve/openenv"
 	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -51,6 +52,7 @@ type api struct {
 	batches batches
 	desks   desks
 	openEnv *openenv.Handler
+	nemoGym *nemogym.Handler
 	// listings are those of views.
 	listings *training.Listings
 
@@ -66,7 +68,7 @@ type route struct {
 
 // routes is the table of all operations.
 func routes() []route {
-	return append([]route{
+	return slices.Concat([]route{
 		{http.MethodGet, "/v1/instances", true, (*api).listInstances},
 		{http.MethodPost, "/v1/episodes", true, (*api).createEpisode},
 		{http.MethodGet, "/v1/episodes", true, (*api).listEpisodes},
@@ -87,7 +89,7 @@ func routes() []route {
 		{http.MethodPost, "/v1/batches/{batch}/reset", true, (*api).resetBatch},
 		{http.MethodPost, "/v1/batches/{batch}/steps", true, (*api).stepBatch},
 		{http.MethodGet, "/v1/batches/{batch}/tools", true, (*api).batchTools},
-	}, openEnvRoutes()...)
+	}, openEnvRoutes(), nemoGymRoutes())
 }
 
 // NewHandler serves a core: the API, its OpenAPI document at /openapi.json and a page about it at /docs/, and MCP.
@@ -97,7 +99,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 	}
 	listings := training.NewListings(func(t *task.Tool) any { return toolViewOf(t) })
 	a := &api{core: core, options: options, listings: listings}
-	a.openEnv = a.newOpenEnv()
+	a.openEnv, a.nemoGym = a.newOpenEnv(), a.newNemoGym()
 	mux := http.NewServeMux()
 	for _, rt := range routes() {
 		mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {
@@ -113,6 +115,10 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 	a.serveHealth(mux)
 	a.serveMetrics(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if key, tool := nemogym.Address(r); key != "" { // a name that no tool has is the agent's mistake
+			a.nemoGym.ServeCall(w, r, key, tool)
+			return
+		}
 		if allowed := otherMethods(mux, r); len(allowed) > 0 {
 			notAllowed(w, allowed...)
 			return
@@ -124,6 +130,10 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 		// Most requests are calls of endpoints: the router takes longer to find them than they take.
 		if episode, path, ok := restAddress(r); ok {
 			a.callEndpoint(w, r, episode, path)
+			return
+		}
+		if key, tool := nemogym.Address(r); key != "" && a.nemoGym.Shows(key, tool) {
+			a.nemoGym.ServeCall(w, r, key, tool)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -290,10 +300,12 @@ func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
 		}
 		info := a.core.infoOf(in)
 		if r.URL.Query().Get("view") == "true" {
-			if info.View, err = a.core.viewOf(in); err != nil {
+			view, err := a.core.viewOf(in)
+			if err != nil {
 				a.fail(w, r, err)
 				return
 			}
+			info.View = batchViewOf(view)
 		}
 		out.Instances = append(out.Instances, info)
 	}
@@ -555,7 +567,7 @@ func (a *api) callTool(w http.ResponseWriter, r *http.Request) {
 
 func writeObservation(w http.ResponseWriter, o *task.Observation) {
 	w.Header()[headerType] = typeJSON
-	send(w, http.StatusOK, appendObservation(make([]byte, 0, len(o.Content)+256), o))
+	send(w, http.StatusOK, task.AppendObservation(make([]byte, 0, len(o.Content)+256), o))
 }
 
 // act takes a step of one action and returns its observation; an error is answered as HTTP says it, and ok is then

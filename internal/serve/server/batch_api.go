@@ -271,7 +271,7 @@ func (a *api) appendResult(text []byte, b *training.Batch, r *training.Result) (
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = appendObservation(text, &r.Observations[i])
+		text = task.AppendObservation(text, &r.Observations[i])
 	}
 	text = append(text, `],"done":`...)
 	text = strconv.AppendBool(text, r.Done)
@@ -306,34 +306,4 @@ func (a *api) appendResult(text []byte, b *training.Batch, r *training.Result) (
 		}
 	}
 	return append(text, '}'), nil
-}
-
-// appendObservation writes an observation as its JSON has it, field by field in their order.
-func appendObservation(text []byte, o *task.Observation) []byte {
-	text = append(text, '{')
-	field := func(name, value string) {
-		if value != "" {
-			text = append(append(append(text, '"'), name...), `":`...)
-			text = append(task.AppendValue(text, task.Text(value)), ',')
-		}
-	}
-	field("label", o.Label)
-	field("tool", o.Tool)
-	if len(o.Content) > 0 {
-		text = append(append(append(text, `"content":`...), o.Content...), ',')
-	}
-	field("note", o.Note)
-	field("hint", o.Hint)
-	if o.Error != nil {
-		text = append(text, `"error":{"code":`...)
-		text = append(task.AppendValue(text, task.Text(o.Error.Code)), `,"message":`...)
-		text = append(task.AppendValue(text, task.Text(o.Error.Message)), `},`...)
-	}
-	if o.Done {
-		text = append(text, `"done":true,`...)
-	}
-	if text[len(text)-1] == ',' {
-		text = text[:len(text)-1]
-	}
-	return append(text, '}')
 }

@@ -527,6 +527,9 @@ func checkRequests(t *testing.T, s *site, doc *openapi3.T) {
 			if o.RequestBody == nil || strings.HasSuffix(address, "/tools/{tool}") { // arguments are the tool's own
 				continue
 			}
+			if address == "/seed_session" || address == "/verify" { // rows have fields of their owners
+				continue
+			}
 			schema := o.RequestBody.Value.Content["application/json"].Schema.Value
 			if has := schema.AdditionalProperties.Has; has == nil || *has {
 				t.Errorf("%s %s: the request may have other properties", method, address)
@@ -742,9 +745,14 @@ func FuzzAPI(f *testing.F) {
 		if n := runtime.NumGoroutine(); n > goroutines+8 {
 			t.Fatalf("%s %s left %d goroutines", method, target, n-goroutines)
 		}
-		if strings.HasPrefix(w.Header().Get("Content-Type"), "application/") &&
-			strings.Contains(w.Header().Get("Content-Type"), "json") && !json.Valid(w.Body.Bytes()) {
-			t.Fatalf("%s %s: no JSON: %q", method, target, w.Body)
+		kind, texts := w.Header().Get("Content-Type"), [][]byte{w.Body.Bytes()}
+		if kind == "application/x-ndjson" {
+			texts = slices.Collect(bytes.Lines(w.Body.Bytes()))
+		}
+		for _, text := range texts {
+			if strings.HasPrefix(kind, "application/") && strings.Contains(kind, "json") && !json.Valid(text) {
+				t.Fatalf("%s %s: no JSON: %.1000q", method, target, text)
+			}
 		}
 	})
 }

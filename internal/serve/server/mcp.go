@@ -168,7 +168,7 @@ func (s *desk) act(
 	act.Key, _ = p.Meta[metaKey].(string)
 	result, err := s.episode.Step(ctx, act)
 	if refusal := refusalIn(err); refusal != nil {
-		text := appendObservation(nil, &task.Observation{
+		text := task.AppendObservation(nil, &task.Observation{
 			Error: &task.ToolError{Code: refusal.Reason, Message: refusal.Message},
 		})
 		return &outcome{text: text, failed: true}, nil
@@ -181,7 +181,7 @@ func (s *desk) act(
 	}
 	s.hold(ctx, result.Latency, tell)
 	o := &result.Observations[0]
-	out = &outcome{text: appendObservation(make([]byte, 0, len(o.Content)+256), o), failed: o.Error != nil}
+	out = &outcome{text: task.AppendObservation(make([]byte, 0, len(o.Content)+256), o), failed: o.Error != nil}
 	if result.Done && graded {
 		if out.text, err = s.withGrade(out.text); err != nil {
 			return nil, s.failed(ctx, err)

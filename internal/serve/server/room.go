@@ -48,11 +48,11 @@ func (s *Episodes) infoOf(in *suite.Instance) instanceInfo {
 	}
 }
 
-// viewOf returns what an agent is given in an instance, without the tools.
-func (s *Episodes) viewOf(in *suite.Instance) (*batchView, error) {
+// viewOf returns what an agent is given in an instance.
+func (s *Episodes) viewOf(in *suite.Instance) (*task.View, error) {
 	env, err := s.environmentOf(s.training, in, episode.Seat{Header: transcript.Header{Instance: in.ID, Task: in.Task}})
 	if err != nil {
 		return nil, err
 	}
-	return batchViewOf(env.View()), nil
+	return env.View(), nil
 }

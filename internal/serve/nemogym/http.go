@@ -1,0 +1,96 @@
+package nemogym
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// cookieName names the session. NeMo Gym's agents keep the cookies of the last answer alone, so each answer sets it.
+const cookieName = "seatrial_session"
+
+// Address returns the session and the tool that a request calls, "" if it does not look like such a call.
+func Address(r *http.Request) (key, tool string) {
+	tool = strings.TrimPrefix(r.URL.Path, "/")
+	if r.Method != http.MethodPost || tool == "" || strings.Contains(tool, "/") || tool == "verify" ||
+		tool == "seed_session" {
+		return "", ""
+	}
+	return keyOf(r), tool
+}
+
+func keyOf(r *http.Request) string {
+	c, err := r.Cookie(cookieName)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// ServeSeed answers /seed_session.
+func (h *Handler) ServeSeed(w http.ResponseWriter, r *http.Request) {
+	if body, ok := h.config.Body(w, r); ok {
+		key, err := h.Seed(r.Context(), body)
+		h.send(w, r, key, []byte("{}"), err)
+	}
+}
+
+// ServeCall answers a call of a tool.
+func (h *Handler) ServeCall(w http.ResponseWriter, r *http.Request, key, tool string) {
+	if body, ok := h.config.Body(w, r); ok {
+		text, err := h.Call(r.Context(), key, tool, body)
+		h.send(w, r, key, text, err)
+	}
+}
+
+// ServeVerify answers /verify.
+func (h *Handler) ServeVerify(w http.ResponseWriter, r *http.Request) {
+	if body, ok := h.config.Body(w, r); ok {
+		text, err := h.Verify(r.Context(), keyOf(r), body)
+		h.send(w, r, keyOf(r), text, err)
+	}
+}
+
+// send answers in a session.
+func (h *Handler) send(w http.ResponseWriter, r *http.Request, key string, text []byte, err error) {
+	if key != "" {
+		http.SetCookie(w, &http.Cookie{
+			Name: cookieName, Value: key, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		})
+	}
+	if err != nil {
+		h.config.Fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the client may be gone
+}
+
+// ServeRows writes instances as lines, which are rows of a data set. View returns what an agent is given in one.
+func (h *Handler) ServeRows(
+	w http.ResponseWriter, r *http.Request, list []*suite.Instance, view func(*suite.Instance) (*task.View, error),
+) {
+	for i, in := range list {
+		v, err := view(in)
+		var row []byte
+		if err == nil {
+			row, err = h.Row(in.ID, v)
+		}
+		if err != nil && i > 0 { // a whole answer would hide that rows are missing
+			h.config.Failed(err)
+			panic(http.ErrAbortHandler)
+		}
+		if err != nil {
+			h.config.Fail(w, r, err)
+			return
+		}
+		if i == 0 {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+		}
+		if _, err := w.Write(append(row, '\n')); err != nil {
+			return // the client is gone
+		}
+	}
+}
