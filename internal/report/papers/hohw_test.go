@@ -224,3 +224,16 @@ func TestFreshWorldsArePairedByTask(t *testing.T) {
 		t.Errorf("what was left out is not noted: %s", notes)
 	}
 }
+
+// The standard error is that of clusters: with two of four tasks of one SQL, √(3/2 · (1 + ¼ + ¼)) / 4.
+func TestStandardErrorsAreOverClusters(t *testing.T) {
+	rows := outcomes("a", "open-world", "", nil, "SSss")
+	for i, cluster := range []string{"x", "x", "y", "z"} {
+		rows[i].Cluster = cluster
+	}
+	same := outcomes("b", "open-world", "", nil, "SS")
+	same[0].Cluster, same[1].Cluster = "x", "y"
+	tab := named(t, "hohw-1", experiment("run", nil, rows, same))
+	holds(t, only(t, tab, map[string]string{"agent": "a"}), map[string]any{"clean": 0.5, "clean_se": 0.375})
+	holds(t, only(t, tab, map[string]string{"agent": "b"}), map[string]any{"clean": 1.0, "clean_se": nil, "struck_se": nil})
+}
