@@ -229,10 +229,10 @@ func TestFreshWorldsArePairedByTask(t *testing.T) {
 func TestStandardErrorsAreOverClusters(t *testing.T) {
 	rows := outcomes("a", "open-world", "", nil, "SSss")
 	for i, cluster := range []string{"x", "x", "y", "z"} {
-		rows[i].Cluster = cluster
+		rows[i].Database, rows[i].SQL = "d", cluster
 	}
 	same := outcomes("b", "open-world", "", nil, "SS")
-	same[0].Cluster, same[1].Cluster = "x", "y"
+	same[0].SQL, same[1].SQL = "x", "y"
 	tab := named(t, "hohw-1", experiment("run", nil, rows, same))
 	holds(t, only(t, tab, map[string]string{"agent": "a"}), map[string]any{"clean": 0.5, "clean_se": 0.375})
 	holds(t, only(t, tab, map[string]string{"agent": "b"}), map[string]any{"clean": 1.0, "clean_se": nil, "struck_se": nil})
