@@ -6,6 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/brief"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/spf13/cobra"
 )
 
@@ -23,10 +24,10 @@ func (a *app) printBrief(r *report.Report, runs []report.Run, paths []string) {
 	list := brief.Tallies(rows)
 	a.printf("%s", brief.Table(list, a.width()))
 	if slices.ContainsFunc(list, func(t brief.Tally) bool { return brief.TookEffect(&t) }) {
-		a.printf("\nRecovered, noticed and not noticed are shares of the faults that took effect.\n")
+		a.sentence("\nRecovered, noticed and not noticed are shares of the faults that took effect.")
 	}
 	if ends := brief.Endings(rows); ends != "" {
-		a.printf("\nWithout an answer: %s\n", ends)
+		a.sentence("\nWithout an answer: " + ends)
 	}
 	a.printf("%s", brief.Errors(rows))
 	if rates := brief.Unambiguous(r.Agents); rates != "" {
@@ -36,12 +37,25 @@ func (a *app) printBrief(r *report.Report, runs []report.Run, paths []string) {
 		if i == 0 {
 			a.printf("\n")
 		}
-		a.printf("%s\n", text)
+		a.sentence(text)
 	}
 	for _, note := range r.Notes {
-		a.printf("\n%s\n", note)
+		a.sentence("\n" + note)
 	}
-	a.printf("\nIntervals, causes, hazards and kinds: seatrial report %s --full\n", strings.Join(paths, " "))
+	rest, command := "Intervals, causes, hazards and kinds:", "seatrial report "+strings.Join(paths, " ")+" --full"
+	if width, terminal := a.Width(a.raw.Out); terminal && table.Width(rest+" "+command) > width {
+		rest += "\n " // a command in two lines cannot be copied
+	}
+	a.printf("\n%s %s\n", rest, command)
+}
+
+// sentence prints a text and breaks its lines on a narrow terminal. It may begin with an empty line.
+func (a *app) sentence(text string) {
+	if width, terminal := a.Width(a.raw.Out); terminal && width > 0 {
+		words := strings.TrimLeft(text, "\n")
+		text = text[:len(text)-len(words)] + strings.Join(table.Wrapped(words, width), "\n")
+	}
+	a.printf("%s\n", text)
 }
 
 // width is how wide a short answer may be: at most 80 columns, and less on a narrower terminal.

@@ -111,15 +111,18 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 	if err != nil {
 		return err
 	}
-	a.printf("%d tasks, and %d instances with one of %d kinds of faults. Right answers:\n\n",
+	a.sentence(fmt.Sprintf("%d tasks, and %d instances with one of %d kinds of faults. Right answers:",
 		run.Suite.Manifest.Counts.Tasks, distinctFaults(rows, func(r *report.Row) string { return r.Grade.Instance }),
-		distinctFaults(rows, func(r *report.Row) string { return r.Condition }))
+		distinctFaults(rows, func(r *report.Row) string { return r.Condition })))
+	a.printf("\n")
 	list := brief.Tallies(rows, demoAgents...)
 	list = slices.DeleteFunc(list, func(t brief.Tally) bool { return strings.HasPrefix(t.Agent, "gold") })
 	for i := range list {
 		list[i].Other = brief.Share{} // look-alikes, mirrors and controls are for the full report
 	}
-	a.printf("%s\nThe last three columns are shares of the faults that took effect.\n\n", brief.Table(list, a.width()))
+	a.printf("%s", brief.Table(list, a.width()))
+	a.sentence("\nRecovered, noticed and not noticed are shares of the faults that took effect.")
+	a.printf("\n")
 	if _, faulted := brief.StoryOf(rows, "retry", "fallback", "blind"); faulted != nil {
 		if err := a.printStory(ctx, run, faulted.Grade.Episode); err != nil {
 			return err
