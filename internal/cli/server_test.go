@@ -36,12 +36,13 @@ type modelServer struct {
 //	             judged wrong; and, where it is given one, under every third sampling seed
 //	restless     is an oracle that makes the first call again and again
 //	hold N       is an oracle for N requests, and never answers the next ones
+//	thinker      is an oracle that reasons: 30 of the 40 tokens of each reply
 //	referee SUITE knows which requests of that suite can be met, judges and explains accordingly, and calls every explanation
 //	             right that names a tool
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg || len(args) == 0,
-		"modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|referee SUITE|behaviour NAME|expire N|hold N|stop")
+		"modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|thinker|referee SUITE|behaviour NAME|expire N|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -92,6 +93,13 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		script = func(c modeltest.Chat) modeltest.Response {
 			c.Messages = c.Messages[:1] // as if it were the first turn
 			return know(c)
+		}
+	case "thinker":
+		know := oracle(ts)
+		script = func(c modeltest.Chat) modeltest.Response {
+			r := know(c)
+			r.Reasoning, r.Input, r.Output, r.Reasoned = "The user wants to know.", len(c.Body)/4, 40, 30
+			return r
 		}
 	case "behaviour":
 		usage(ts, len(args) != 2, "modelserver behaviour NAME")

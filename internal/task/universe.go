@@ -578,20 +578,23 @@ type Unparse struct {
 
 // Usage counts what a turn cost.
 type Usage struct {
-	InputTokens  int     `json:"input_tokens,omitempty"`
-	OutputTokens int     `json:"output_tokens,omitempty"`
-	CachedTokens int     `json:"cached_tokens,omitempty"`
-	CostUSD      float64 `json:"cost_usd,omitempty"`
-	Requests     int     `json:"requests,omitempty"`
+	InputTokens  int `json:"input_tokens,omitempty"`
+	OutputTokens int `json:"output_tokens,omitempty"`
+	CachedTokens int `json:"cached_tokens,omitempty"`
+	// ReasoningTokens are those of OutputTokens that a model used to reason, where its service counts them apart.
+	ReasoningTokens int     `json:"reasoning_tokens,omitempty"`
+	CostUSD         float64 `json:"cost_usd,omitempty"`
+	Requests        int     `json:"requests,omitempty"`
 }
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		InputTokens:  u.InputTokens + v.InputTokens,
-		OutputTokens: u.OutputTokens + v.OutputTokens,
-		CachedTokens: u.CachedTokens + v.CachedTokens,
-		CostUSD:      u.CostUSD + v.CostUSD,
-		Requests:     u.Requests + v.Requests,
+		InputTokens:     u.InputTokens + v.InputTokens,
+		OutputTokens:    u.OutputTokens + v.OutputTokens,
+		CachedTokens:    u.CachedTokens + v.CachedTokens,
+		ReasoningTokens: u.ReasoningTokens + v.ReasoningTokens,
+		CostUSD:         u.CostUSD + v.CostUSD,
+		Requests:        u.Requests + v.Requests,
 	}
 }

@@ -35,6 +35,9 @@ func fuzzReplies(f *testing.F, format string) {
 			}
 			return
 		}
+		if reply.Usage.ReasoningTokens < 0 || reply.Usage.ReasoningTokens > reply.Usage.OutputTokens {
+			t.Errorf("%+v", reply.Usage)
+		}
 		if reply.Usage.InputTokens < 0 || reply.Usage.OutputTokens < 0 || reply.Usage.CachedTokens < 0 ||
 			reply.Usage.CachedTokens > reply.Usage.InputTokens || reply.Finish == "" {
 			t.Errorf("%+v", reply)
@@ -118,6 +121,20 @@ func FuzzOpenAIReply(f *testing.F) {
 	f.Add([]byte(`{"error":{"message":"m","code":429}}`))
 	f.Add([]byte("{\"choices\":[{\"message\":{\"content\":\"\xff\\ud800\"}}]}"))
 	fuzzReplies(f, modeltest.FormatOpenAI)
+}
+
+func FuzzResponsesReply(f *testing.F) {
+	f.Add([]byte(`{"id":"resp_1","object":"response","model":"m","status":"completed","output":[{"id":"rs_1",
+		"type":"reasoning","encrypted_content":"e","summary":[{"type":"summary_text","text":"r"}]},{"id":"fc_1",
+		"type":"function_call","call_id":"a","name":"f g","arguments":"{\"a\": "},{"type":"function_call","call_id":"a",
+		"name":"","arguments":{"b":2}}],"usage":{"input_tokens":5,"output_tokens":2,"input_tokens_details":
+		{"cached_tokens":9},"output_tokens_details":{"reasoning_tokens":7}}}`))
+	f.Add([]byte(`{"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"},
+		{"type":"refusal","refusal":"no"}]}],"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}`))
+	f.Add([]byte(`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`))
+	f.Add([]byte(`{"output":[{"type":"reasoning","summary":null,"content":"x"},{"type":"web_search_call"},{"type":null}]}`))
+	f.Add([]byte(`{"output":[{"type":"message","content":null},{"type":"message","content":[]}],"usage":{"output_tokens":-3e99}}`))
+	fuzzReplies(f, modeltest.FormatResponses)
 }
 
 func FuzzAnthropicReply(f *testing.F) {

@@ -109,6 +109,20 @@ type openAIUsage struct {
 	Details *struct {
 		Cached count `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	Made *outputDetails `json:"completion_tokens_details"`
+}
+
+// outputDetails are what OpenAI's formats tell of the tokens of a reply.
+type outputDetails struct {
+	Reasoning count `json:"reasoning_tokens"`
+}
+
+// reasoning returns how many tokens of a reply reasoned; d may be nil.
+func (d *outputDetails) reasoning(output count) int {
+	if d == nil {
+		return 0
+	}
+	return int(min(d.Reasoning, output))
 }
 
 // gatherCalls moves calls to the place where they belong: some services put them into a choice of their own, or into
@@ -150,6 +164,7 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 		if u.Details != nil {
 			reply.Usage.CachedTokens = int(min(u.Details.Cached, u.Input))
 		}
+		reply.Usage.ReasoningTokens = u.Made.reasoning(u.Output)
 	}
 	raw := choice.Message
 	dropNulls(raw)

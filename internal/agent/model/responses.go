@@ -75,6 +75,7 @@ func decodeResponses(body []byte, turn int) (*Reply, error) {
 			Details *struct {
 				Cached count `json:"cached_tokens"`
 			} `json:"input_tokens_details"`
+			Made *outputDetails `json:"output_tokens_details"`
 		} `json:"usage"`
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
@@ -93,6 +94,7 @@ func decodeResponses(body []byte, turn int) (*Reply, error) {
 		if u.Details != nil {
 			reply.Usage.CachedTokens = int(min(u.Details.Cached, u.Input))
 		}
+		reply.Usage.ReasoningTokens = u.Made.reasoning(u.Output)
 	}
 	if err := reply.readParts("response: item", response.Output, turn, reply.readItem); err != nil {
 		return nil, err

@@ -164,6 +164,7 @@ type foreignFields struct {
 	Model   string `json:"model"`
 	Stream  bool   `json:"stream"`
 	N       count  `json:"n"`
+	Best    count  `json:"best_of"` // of completions: replies made, of which n are returned
 	Max     count  `json:"max_tokens"`
 	MaxChat count  `json:"max_completion_tokens"`
 	MaxOut  count  `json:"max_output_tokens"`
@@ -179,12 +180,55 @@ func (f *Foreign) read(body []byte) (fields *foreignFields, output int, err erro
 	if !isObject(body) {
 		return nil, 0, errors.New("the request is not a JSON object")
 	}
+	if err := unambiguous(body); err != nil {
+		return nil, 0, err
+	}
 	if err := json.Unmarshal(body, fields); err != nil {
 		return nil, 0, fmt.Errorf("the request cannot be read: %w", err)
 	}
 	f.Model, f.Stream = fields.Model, fields.Stream
 	longest := max(fields.Max, fields.MaxChat, fields.MaxOut)
-	return fields, int(min(float64(longest)*max(float64(fields.N), 1), maxOutput)), nil
+	return fields, int(min(float64(longest)*max(float64(fields.N), float64(fields.Best), 1), maxOutput)), nil
+}
+
+// readNames are the fields of a request that are read here, and by which its model, its costs and its texts are known.
+var readNames = []string{"background", "best_of", "include_usage", "input", "instructions", "max_completion_tokens",
+	"max_output_tokens", "max_tokens", "messages", "model", "n", "prompt", "stream", "stream_options", "system", "tools"}
+
+// unambiguous refuses a request that could be read here in another way than by the provider: encoding/json takes names
+// in any case, and the last of several values.
+func unambiguous(object []byte) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("the request cannot be read: %w", err)
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return fmt.Errorf("the request cannot be read: %w", err)
+		}
+		name, _ := token.(string) // the names of an object are texts
+		if seen[name] {
+			return fmt.Errorf("the request has the field %.100q twice", name)
+		}
+		seen[name] = true
+		for _, known := range readNames {
+			if name != known && strings.EqualFold(name, known) {
+				return fmt.Errorf("the request has the field %q, which providers do not know: write %q", name, known)
+			}
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return fmt.Errorf("the request cannot be read: %w", err)
+		}
+		if name == "stream_options" && isObject(value) {
+			if err := unambiguous(value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Reserve waits until the limits of rates and costs let the request be sent. It is followed by one call of settle, with

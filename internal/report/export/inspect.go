@@ -213,8 +213,12 @@ func (l *inspectLog) header() object {
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000+00:00") }
 
 func inspectUsage(u task.Usage) object {
-	return object{"input_tokens": u.InputTokens - min(u.InputTokens, u.CachedTokens), "output_tokens": u.OutputTokens,
+	o := object{"input_tokens": u.InputTokens - min(u.InputTokens, u.CachedTokens), "output_tokens": u.OutputTokens,
 		"input_tokens_cache_read": u.CachedTokens, "total_tokens": u.InputTokens + u.OutputTokens, "total_cost": u.CostUSD}
+	if u.ReasoningTokens > 0 {
+		o["reasoning_tokens"] = u.ReasoningTokens
+	}
+	return o
 }
 
 // sample is an episode as Inspect has it.

@@ -438,6 +438,16 @@ func TestRefused(t *testing.T) {
 		{"no model", openai + "/chat/completions", `{"messages":[]}`, 400, "names no model"},
 		{"odd model", openai + "/chat/completions", `{"model":7}`, 400, "cannot be read"},
 		{"background", openai + "/responses", `{"model":"m","input":"x","background":true}`, 400, "background"},
+		// A provider reads the first model and the first bound; encoding/json would read the second.
+		{"dear under another case", openai + "/chat/completions", `{"model":"dear","Model":"cheap","messages":[]}`, 400,
+			`the field \"Model\", which providers do not know: write \"model\"`},
+		{"long under another case", openai + "/chat/completions",
+			`{"model":"m","max_tokens":100000,"MAX_TOKEN\u017f":1,"messages":[]}`, 400, `write \"max_tokens\"`},
+		{"escaped name", openai + "/responses", `{"model":"m","input":"x","max_output_tokens":9,"\u004dax_output_tokens":1}`,
+			400, `write \"max_output_tokens\"`},
+		{"twice", openai + "/chat/completions", `{"model":"dear","messages":[],"model":"cheap"}`, 400, `\"model\" twice`},
+		{"uncounted stream", openai + "/chat/completions", `{"model":"m","messages":[],"stream":true,` +
+			`"stream_options":{"include_usage":false,"Include_usage":true}}`, 400, `write \"include_usage\"`},
 		{"too large", openai + "/chat/completions", strings.Repeat(" ", 33<<20), 413, "32 MiB"},
 		{"method", openai + "/models", "{}", 405, "not allowed"},
 	}

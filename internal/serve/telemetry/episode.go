@@ -133,6 +133,9 @@ func usage(a attributes, u task.Usage) attributes {
 	if u.CachedTokens > 0 {
 		a = a.number(genCachedTokens, u.CachedTokens)
 	}
+	if u.ReasoningTokens > 0 {
+		a = a.number(genReasoningTokens, u.ReasoningTokens)
+	}
 	if u.CostUSD > 0 {
 		a = a.double(ownCost, u.CostUSD)
 	}

@@ -13,6 +13,7 @@ const (
 	genResponseModel   = "gen_ai.response.model"
 	genInputTokens     = "gen_ai.usage.input_tokens"            //nolint:gosec // no credential
 	genOutputTokens    = "gen_ai.usage.output_tokens"           //nolint:gosec // no credential
+	genReasoningTokens = "gen_ai.usage.reasoning.output_tokens" //nolint:gosec // no credential
 	genCachedTokens    = "gen_ai.usage.cache_read.input_tokens" //nolint:gosec // no credential
 	genTool            = "gen_ai.tool.name"
 	genToolCall        = "gen_ai.tool.call.id"

@@ -94,6 +94,7 @@ type Response struct {
 	Model     string // the model that the reply names; the request's where empty
 
 	Input, Output, Cached int  // tokens; estimated from the lengths where all are 0. Input includes Cached
+	Reasoned              int  // tokens of Output that reasoned, as OpenAI's formats count them
 	NoUsage               bool // the reply does not count tokens, as some servers do
 
 	Status  int               // of HTTP; 0 means 200. From 400 on, an error in the provider's form is sent
@@ -345,6 +346,7 @@ func render(format string, chat Chat, r Response, status int) []byte {
 	}
 	if r.Input == 0 && r.Output == 0 && r.Cached == 0 {
 		r.Input, r.Output = len(chat.Body)/4, (len(r.Text)+len(r.Reasoning))/4+1
+		r.Reasoned = len(r.Reasoning) / 4
 	}
 	calls := slices.Clone(r.Calls)
 	for i := range calls {
@@ -389,7 +391,8 @@ func renderOpenAI(chat Chat, r Response, calls []Call) []byte {
 	}
 	if !r.NoUsage {
 		completion["usage"] = fields{"prompt_tokens": r.Input, "completion_tokens": r.Output,
-			"total_tokens": r.Input + r.Output, "prompt_tokens_details": fields{"cached_tokens": r.Cached}}
+			"total_tokens": r.Input + r.Output, "prompt_tokens_details": fields{"cached_tokens": r.Cached},
+			"completion_tokens_details": fields{"reasoning_tokens": r.Reasoned}}
 	}
 	return encode(completion)
 }

@@ -217,7 +217,8 @@ func renderResponses(chat Chat, r Response, calls []Call) []byte {
 	}
 	if !r.NoUsage {
 		response["usage"] = fields{"input_tokens": r.Input, "output_tokens": r.Output,
-			"total_tokens": r.Input + r.Output, "input_tokens_details": fields{"cached_tokens": r.Cached}}
+			"total_tokens": r.Input + r.Output, "input_tokens_details": fields{"cached_tokens": r.Cached},
+			"output_tokens_details": fields{"reasoning_tokens": r.Reasoned}}
 	}
 	return encode(response)
 }
