@@ -220,6 +220,31 @@ func inverse(t *testing.T, root *element, rows []Row, along func(point) float64)
 }
 
 // TestTheImageShowsTheIntervals looks at the pixels along an interval.
+// TestManyPanelsAreSmall counts the panels of curves beside each other: more than six are drawn small, three in a row.
+func TestManyPanelsAreSmall(t *testing.T) {
+	for panels, want := range map[int]int{4: 2, manyCurves: 2, manyCurves + 1: 3, 9: 3} {
+		c := &Chart{Name: "many", Title: "many"}
+		for i := range panels {
+			c.Panels = append(c.Panels, &Curves{Title: fmt.Sprint("panel ", i), X: Axis{Title: "turns"}, Y: Shares("share"),
+				Series: []Series{{Name: "a", Joined: true, Places: []Place{{X: 1, Point: Point{Value: 0.2}},
+					{X: 4, Point: Point{Value: 0.8}}}}}})
+		}
+		s := c.scene(wideWidth, false)
+		columns := map[float64]bool{}
+		for _, item := range s.items {
+			if item.kind == kindText && strings.HasPrefix(item.text, "panel ") {
+				columns[item.points[0].x] = true
+			}
+		}
+		if len(columns) != want {
+			t.Errorf("%d panels: %d columns, want %d", panels, len(columns), want)
+		}
+		if rows := (panels + want - 1) / want; s.height > float64(rows)*map[int]float64{2: 400, 3: 260}[want] {
+			t.Errorf("%d panels are %.0f pixels high", panels, s.height)
+		}
+	}
+}
+
 func TestTheImageShowsTheIntervals(t *testing.T) {
 	c := &Chart{Panels: []Panel{&Rows{Axis: Shares(""), Rows: []Row{{Label: "a", Points: []Point{
 		{Value: 0.5, Interval: &[2]float64{0.3, 0.9}}}}}}}}
