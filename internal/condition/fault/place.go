@@ -43,8 +43,8 @@ var Reasons = map[string]string{
 	ReasonNoCall:      "the primary plan makes no call",
 	ReasonNoOtherPath: "no other path avoids the tool that fails",
 	ReasonOpenPaths:   "the right paths cannot be listed: operations on data handles have too many",
-	ReasonTells: "without the tools that read some column of the answer, no operation remains that takes a key: the look " +
-		"of the toolkit would tell that the request cannot be met",
+	ReasonTells: "without the tools that read some column of the answer, no operation remains that takes a key: the " +
+		"look of the toolkit would tell that the request cannot be met",
 	ReasonFewCalls:   "the plan calls fewer tools than there are to be failpoints",
 	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
 	ReasonNoRows:     "no call of the plan hands over rows that something depends on",
