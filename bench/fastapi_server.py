@@ -1,18 +1,20 @@
 """The endpoints of a suite's rest style as a FastAPI server over the same databases: what bench/serve.sh compares with.
 
-    python3 bench/fastapi_server.py SUITE PORT
+    python3 bench/fastapi_server.py SUITE PORT [remember]
 
-One process, uvicorn with uvloop and httptools where they are installed, one SQLite connection a database, no cache.
+One process, uvicorn with uvloop and httptools where they are installed, one SQLite connection a database. With `remember`
+it keeps the encoded answer of every call within 64 MiB, as `seatrial serve` does, and answers the same call from it.
 """
 import inspect
 import json
 import sqlite3
 import sys
+from collections import OrderedDict
 from pathlib import Path
 from typing import List, Optional
 
 import uvicorn
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Query, Response
 
 PYTHON = {"integer": int, "number": float, "boolean": bool, "string": str}
 
@@ -32,7 +34,26 @@ def parameter(name, schema, required):
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def endpoint(tool, connection):
+class Memory:
+    """Encoded answers, those used last, within a bound of bytes."""
+
+    def __init__(self, bound=64 << 20):
+        self.kept, self.bound, self.size = OrderedDict(), bound, 0
+
+    def get(self, key):
+        text = self.kept.get(key)
+        if text is not None:
+            self.kept.move_to_end(key)
+        return text
+
+    def put(self, key, text):
+        self.kept[key] = text
+        self.size += len(text)
+        while self.size > self.bound:
+            self.size -= len(self.kept.popitem(last=False)[1])
+
+
+def endpoint(tool, connection, memory):
     body = tool["body"]
     columns = [c["name"] for c in body["columns"]]
     bindings = body.get("bindings", [])
@@ -43,7 +64,15 @@ def endpoint(tool, connection):
         for b in bindings:
             value = given.get(b["argument"])
             values.append(json.dumps(value) if b["kind"] != "value" else value)
-        return [dict(zip(columns, row)) for row in connection.execute(statement, values)]
+        if memory is None:
+            return [dict(zip(columns, row)) for row in connection.execute(statement, values)]
+        key = (tool["name"], *values)
+        text = memory.get(key)
+        if text is None:
+            rows = [dict(zip(columns, row)) for row in connection.execute(statement, values)]
+            text = json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+            memory.put(key, text)
+        return Response(text, media_type="application/json")
 
     required = tool["parameters"].get("required", [])
     answer.__signature__ = inspect.Signature(
@@ -54,6 +83,7 @@ def endpoint(tool, connection):
 def main():
     suite, port = Path(sys.argv[1]), int(sys.argv[2])
     app = FastAPI()
+    memory = Memory() if sys.argv[3:] == ["remember"] else None
     connections = {}
     for line in (suite / "tools" / "rest.jsonl").read_text().splitlines():
         tool = json.loads(line)
@@ -61,7 +91,7 @@ def main():
         if name not in connections:
             connections[name] = sqlite3.connect(
                 f"file:{suite / 'databases' / (name + '.sqlite')}?mode=ro&immutable=1", uri=True, check_same_thread=False)
-        app.get(tool["path"])(endpoint(tool, connections[name]))
+        app.get(tool["path"])(endpoint(tool, connections[name], memory))
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures how many tool calls a second `seatrial serve` answers on one core, beside a FastAPI server with the same endpoints
-# and databases, in one run: lookups by one value, and all calls of plans; and how many steps a second, 64 environments a
-# batch, on that one core. It needs Go, taskset, curl, and Debian's packages
+# and databases, in one run: lookups by one value, and all calls of plans. Both remember results within 64 MiB; FastAPI is
+# measured without its memory too. Then it measures how many steps a second, 64 environments a batch and 64 over OpenEnv,
+# on that one core. It needs Go, taskset, curl, and Debian's packages
 # python3-fastapi, python3-uvicorn, python3-uvloop and python3-httptools, or another python3 that has them as PYTHON. Everything stays on
 # 127.0.0.1 and stops by itself.
 #
@@ -27,12 +28,15 @@ if [[ -z "$suite" ]]; then
   "$work/seatrial" build --corpus demo --style rest --out "$suite" >/dev/null
 fi
 
-GOMAXPROCS=1 taskset -c 0 "$work/seatrial" serve "$suite" --http 127.0.0.1:0 --max-calls 0 --max-turns 0 >"$work/log" &
+GOMAXPROCS=1 taskset -c 0 "$work/seatrial" serve "$suite" --http 127.0.0.1:0 --max-calls 0 --max-turns 0 --rewards >"$work/log" &
 pids+=($!)
-taskset -c 0 "${PYTHON:-/usr/bin/python3}" bench/fastapi_server.py "$suite" 18937 &
+taskset -c 0 "${PYTHON:-/usr/bin/python3}" bench/fastapi_server.py "$suite" 18937 remember &
+pids+=($!)
+taskset -c 0 "${PYTHON:-/usr/bin/python3}" bench/fastapi_server.py "$suite" 18938 &
 pids+=($!)
 for _ in $(seq 100); do
-  if grep -q 'API' "$work/log" && curl -sf -o /dev/null http://127.0.0.1:18937/openapi.json; then break; fi
+  if grep -q 'API' "$work/log" && curl -sf -o /dev/null http://127.0.0.1:18937/openapi.json &&
+    curl -sf -o /dev/null http://127.0.0.1:18938/openapi.json; then break; fi
   sleep 0.2
 done
 ours="$(sed -n 's|.*API *http://\([^/]*\)/.*|\1|p' "$work/log")"
@@ -43,12 +47,23 @@ for kind in lookups all; do
   [[ "$kind" == lookups ]] && flags=(-lookups)
   measure -address "$ours" -served -seconds 1 "${flags[@]}" >/dev/null # every result is asked for once
   a="$(measure -address "$ours" -served -pid "${pids[0]}" "${flags[@]}")"
+  measure -address 127.0.0.1:18937 -seconds 1 "${flags[@]}" >/dev/null
   b="$(measure -address 127.0.0.1:18937 -pid "${pids[1]}" "${flags[@]}")"
-  awk -v kind="$kind" -v a="$a" -v b="$b" 'BEGIN {
-    split(a, x, " "); split(b, y, " ")
-    printf "%-8s calls a second:               seatrial %6d  fastapi %6d  ratio %.1f\n", kind, x[1], y[1], x[1] / y[1]
-    printf "%-8s calls a second of processor:  seatrial %6d  fastapi %6d  ratio %.1f\n", kind, x[2], y[2], x[2] / y[2]
+  c="$(measure -address 127.0.0.1:18938 -pid "${pids[2]}" "${flags[@]}")"
+  awk -v kind="$kind" -v a="$a" -v b="$b" -v c="$c" 'BEGIN {
+    split(a, x, " "); split(b, y, " "); split(c, z, " ")
+    split("calls a second:|calls a second of processor:", what, "|")
+    for (i = 1; i <= 2; i++)
+      printf "%-8s %-29s seatrial %6d  fastapi %6d  ratio %.1f  (fastapi without memory %6d, %.1f)\n", kind, what[i], x[i], y[i],
+        x[i] / y[i], z[i], x[i] / z[i]
   }'
 done
 s="$(measure -address "$ours" -steps 64 -pid "${pids[0]}")"
 awk -v s="$s" 'BEGIN { split(s, x, " "); printf "steps    of 64 environments a batch: %6d a second, %6d a second of processor\n", x[1], x[2] }'
+for views in tools digests; do
+  flags=()
+  [[ "$views" == digests ]] && flags=(-digests)
+  s="$(measure -address "$ours" -openenv 64 -pid "${pids[0]}" "${flags[@]}")"
+  awk -v s="$s" -v views="$views" 'BEGIN { split(s, x, " ")
+    printf "steps    of 64 OpenEnv clients, views with %s: %6d a second, %6d a second of processor\n", views, x[1], x[2] }'
+done
