@@ -198,8 +198,9 @@ func tableHelp() string {
 
 // printTables prints tables by name.
 func (a *app) printTables(names []string, in papers.Input, format string) error {
+	maker := papers.NewMaker(in)
 	for i, name := range names {
-		t, err := papers.Build(name, in)
+		t, err := maker.Table(name)
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func Charts() []Entry { return entries() }
 // Source is what charts are made from. Tables are counted once.
 type Source struct {
 	Report *report.Report
-	in     papers.Input
+	maker  *papers.Maker
 	tables map[string]*table.Table
 }
 
@@ -50,7 +50,7 @@ func Of(in papers.Input) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{Report: r, in: in, tables: map[string]*table.Table{}}, nil
+	return &Source{Report: r, maker: papers.NewMaker(in), tables: map[string]*table.Table{}}, nil
 }
 
 // Chart makes the chart of that name. If the runs lack its data, the chart says so. Errors are an unknown name, with
@@ -96,7 +96,7 @@ func (s *Source) table(name string) (*table.Table, error) {
 	if t := s.tables[name]; t != nil {
 		return t, nil
 	}
-	t, err := papers.Build(name, s.in)
+	t, err := s.maker.Table(name)
 	if err == nil {
 		s.tables[name] = t
 	}

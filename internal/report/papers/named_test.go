@@ -318,6 +318,31 @@ func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 			t.Errorf("%s: one run gives\n%s\nand many give\n%s", named.Name, texts[0], texts[1])
 		}
 	}
+	alone := map[string]string{}
+	in := Input{Sets: []Set{one}, Options: report.Options{Options: statistics.Options{Resamples: 200}}}
+	list := Tables()
+	for _, pass := range []string{"each alone", "one way", "the other way"} {
+		maker := NewMaker(in)
+		for _, named := range list {
+			if pass == "each alone" {
+				maker = NewMaker(in)
+			}
+			tab, err := maker.Table(named.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := tab.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pass == "each alone" {
+				alone[named.Name] = string(data)
+			} else if alone[named.Name] != string(data) {
+				t.Errorf("%s, all tables %s: %s, alone %s", named.Name, pass, data, alone[named.Name])
+			}
+		}
+		slices.Reverse(list)
+	}
 }
 
 func TestNamedTableErrors(t *testing.T) {

@@ -144,18 +144,33 @@ func Tables() []Entry { return entries() }
 // Build makes the table of that name. If there is nothing to count, the table says so. Errors are an unknown name, with
 // the nearest known one; two sets of one name; an episode that occurs twice in a set ([report.DuplicateError]); and one
 // whose task is not in the set's suite.
-func Build(name string, in Input) (*table.Table, error) {
+func Build(name string, in Input) (*table.Table, error) { return NewMaker(in).Table(name) }
+
+// Maker makes the tables of one input. It brings the input into the form that tables are counted from once.
+type Maker struct {
+	in       Input
+	material *material // nil until a table needs it
+}
+
+// NewMaker returns a maker of tables. The rows must not change while it is used.
+func NewMaker(in Input) *Maker { return &Maker{in: in} }
+
+// Table makes the table of that name, as [Build] does.
+func (m *Maker) Table(name string) (*table.Table, error) {
 	var known []string
 	for _, e := range entries() {
 		known = append(known, e.Name)
 		if e.Name != name {
 			continue
 		}
-		m, err := newMaterial(in)
-		if err != nil {
-			return nil, fmt.Errorf("table %s: %w", name, err)
+		if m.material == nil {
+			made, err := newMaterial(m.in)
+			if err != nil {
+				return nil, fmt.Errorf("table %s: %w", name, err)
+			}
+			m.material = made
 		}
-		t := e.make(m).OrNeeds(e.Needs)
+		t := e.make(m.material).OrNeeds(e.Needs)
 		t.Name, t.Title = name, e.Title
 		return t, nil
 	}
