@@ -26,6 +26,7 @@ func (a *app) readCommand() *cobra.Command {
 			"  native  native calls: {id, name, arguments}, arguments as text or as an object\n" +
 			"  finish  why the reply ended; \"length\" means that it was cut\n\n" +
 			"Output: JSON Lines in the same order.\n\n" +
+			"  format    seatrial.reading/1\n" +
 			"  id        as in the input\n" +
 			"  calls     the calls: {tool, arguments}\n" +
 			"  answer    the answer, as JSON\n" +
