@@ -38,6 +38,9 @@ for format in atif eee inspect junit openai parquet trl trl-pairs; do
   "$seatrial" export "$work/run" --format "$format" --out "$work/$format" --json >"$work/$format.summary"
 done
 "$seatrial" export "$work/suite" --format harbor --out "$work/harbor" >/dev/null
+# Inspect's own command scores a log again and keeps our score beside its own.
+logs=("$work"/inspect/*.eval)
+"$readers/bin/inspect" score "${logs[0]}" --scorer exact --action append --display none --output-file "$work/scored.eval" >/dev/null
 HF_HUB_OFFLINE=1 HF_HOME="$work/hf" "$readers/bin/python" - "$work" <<'PYTHON'
 import json, pathlib, sys, typing
 
@@ -128,6 +131,11 @@ for name in ("atif", "eee", "inspect", "junit", "openai", "parquet", "trl", "trl
                 json.loads(row["tools"])
     assert read == written > 0, f"{name}: {read} read, {written} written"
     print(f"{name}: {read} records read")
+
+scored = inspect_ai.log.read_eval_log(str(work / "scored.eval"))
+assert [score.name for score in scored.results.scores] == ["seatrial", "exact"], scored.results
+assert all(set(sample.scores) == {"seatrial", "exact"} for sample in scored.samples)
+print(f"inspect score: {len(scored.samples)} samples scored again")
 
 folders = sorted((work / "harbor" / "tasks").iterdir())
 for folder in folders:
