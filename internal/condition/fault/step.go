@@ -7,9 +7,9 @@ import (
 )
 
 // Step is one condition at work in an environment. It implements one or more of [Refuser], [ArgumentStep],
-// [ValueStep], [ResultStep], [BesideStep], [PageStep] and [DeliveryStep]. The environment asks them in that order, and
-// within one interface in the order of the list of steps. A [Companion] answers calls to tools of its own, and a
-// [SpecificationStep] changes specifications.
+// [ValueStep], [StatementStep], [ResultStep], [BesideStep], [PageStep] and [DeliveryStep]. The environment asks them in
+// that order, and within one interface in the order of the list of steps. A [Companion] answers calls to tools of its
+// own, and a [SpecificationStep] changes specifications.
 //
 // A step is pure: it depends on its own parameters and on its arguments alone, never on time or on other steps. It
 // returns a changed copy and leaves its arguments as they are. Its methods are called from several goroutines at once.
@@ -50,6 +50,11 @@ type ArgumentStep interface {
 // ValueStep changes the checked values that are bound to the placeholders of the tool's statement.
 type ValueStep interface {
 	ChangeValues(c *Call, values []task.Value) ([]task.Value, *Decision)
+}
+
+// StatementStep changes the statement that a tool runs. It is asked after [ValueStep], for the values that it returned.
+type StatementStep interface {
+	ChangeStatement(c *Call, statement string) string
 }
 
 // ResultStep changes the rows that a body returned. Later references see the changed rows; the recorded digest is that

@@ -11,6 +11,7 @@ type stages struct {
 	refusers   []staged[fault.Refuser]
 	arguments  []staged[fault.ArgumentStep]
 	values     []staged[fault.ValueStep]
+	statements []staged[fault.StatementStep]
 	results    []staged[fault.ResultStep]
 	besides    []staged[fault.BesideStep]
 	pages      []staged[fault.PageStep]
@@ -30,6 +31,7 @@ func newStages(steps []fault.Step) stages {
 		refusers:   able[fault.Refuser](steps),
 		arguments:  able[fault.ArgumentStep](steps),
 		values:     able[fault.ValueStep](steps),
+		statements: able[fault.StatementStep](steps),
 		results:    able[fault.ResultStep](steps),
 		besides:    able[fault.BesideStep](steps),
 		pages:      able[fault.PageStep](steps),
@@ -103,6 +105,15 @@ func (s *stages) changeValues(c *call, values []task.Value, world int) []task.Va
 	return values
 }
 
+// statement returns the statement that a call runs.
+func (s *stages) statement(c *call) string {
+	statement := c.tool.specification.Body.Statement
+	for _, step := range s.statements {
+		statement = step.step.ChangeStatement(&c.about, statement)
+	}
+	return statement
+}
+
 // changesRows reports whether a step may change the rows of a result or add fields beside them.
 func (s *stages) changesRows() bool {
 	return len(s.results) > 0 || len(s.besides) > 0 || len(s.pages) > 0
@@ -110,7 +121,7 @@ func (s *stages) changesRows() bool {
 
 // changesCalls reports whether a step may change what a tool receives or returns.
 func (s *stages) changesCalls() bool {
-	return len(s.arguments) > 0 || len(s.values) > 0 || s.changesRows()
+	return len(s.arguments) > 0 || len(s.values) > 0 || len(s.statements) > 0 || s.changesRows()
 }
 
 // changeResult applies the steps to a result: they change the rows, add fields beside them, and divide them into pages.

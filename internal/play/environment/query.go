@@ -39,7 +39,7 @@ func (e *Environment) query(
 	if err != nil {
 		return nil, nil, err
 	}
-	r, mistake, err := e.execute(ctx, w, c.tool.specification.Body.Statement, values, &c.timeouts)
+	r, mistake, err := e.execute(ctx, w, e.stages.statement(c), values, &c.timeouts)
 	if mistake != nil || err != nil {
 		return nil, mistake, err
 	}

@@ -58,8 +58,10 @@ func proxied(s fault.Settings) alteration {
 }
 
 // place chooses a call, and of it an argument that is a plain value and fits.
-func (f *alteration) place(p *fault.Placement, fits func(s *fault.Site) bool) (*fault.Site, string) {
-	alters := func(s *fault.Site, l fault.Literal) bool { return alterable(s, l) && fits(s) }
+func (f *alteration) place(
+	p *fault.Placement, fits func(s *fault.Site, l fault.Literal) bool,
+) (*fault.Site, string) {
+	alters := func(s *fault.Site, l fault.Literal) bool { return alterable(s, l) && fits(s, l) }
 	s, reason := p.Choose(func(s *fault.Site) string {
 		if slices.ContainsFunc(p.Literals(s), func(l fault.Literal) bool { return alters(s, l) }) {
 			return ""
@@ -86,8 +88,6 @@ func (f *alteration) place(p *fault.Placement, fits func(s *fault.Site) bool) (*
 	}
 	return p.SiteOf(f.Tool), ""
 }
-
-func anySite(*fault.Site) bool { return true }
 
 // alterable reports whether middleware may change an argument without breaking the call. Names of keys and of
 // operations on data handles are not.

@@ -59,7 +59,7 @@ type coerced struct {
 }
 
 func (f *coerced) Place(p *fault.Placement) string {
-	s, reason := f.place(p, anySite)
+	s, reason := f.place(p, func(*fault.Site, fault.Literal) bool { return true })
 	if reason == "" {
 		f.How = coercion(s, s.Call.Arguments[f.Argument], f.Argument)
 	}

@@ -27,7 +27,7 @@ type defaulted struct {
 }
 
 func (f *defaulted) Place(p *fault.Placement) string {
-	s, reason := f.place(p, anySite)
+	s, reason := f.place(p, func(*fault.Site, fault.Literal) bool { return true })
 	if reason == "" {
 		f.Default = fault.Encode(defaultFor(s, f.Argument))
 	}

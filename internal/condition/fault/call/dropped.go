@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -21,8 +22,28 @@ var Dropped = altering(fault.Kind{
 type dropped struct{ alteration }
 
 func (f *dropped) Place(p *fault.Placement) string {
-	_, reason := f.place(p, func(s *fault.Site) bool { return s.Tool.Body.Engine == task.EngineSQLite })
+	_, reason := f.place(p, func(s *fault.Site, l fault.Literal) bool {
+		_, can := without(s.Tool, l.Name, s.Tool.Body.Statement)
+		return can
+	})
 	return reason
+}
+
+// without returns the statement of a tool as a service runs it that did not receive an argument: the conditions on it
+// are gone, so that a lookup returns everything and a count counts everything.
+func without(t *task.Tool, argument, statement string) (string, bool) {
+	removed := false
+	for i := range t.Body.Bindings {
+		if t.Body.Bindings[i].Argument != argument {
+			continue
+		}
+		var can bool
+		if statement, can = sqlast.WithoutParameter(statement, i+1); !can {
+			return statement, false
+		}
+		removed = true
+	}
+	return statement, removed
 }
 
 // ChangeValues implements [fault.ValueStep]: a placeholder without an argument is NULL.
@@ -40,6 +61,14 @@ func (f *dropped) ChangeValues(c *fault.Call, values []task.Value) ([]task.Value
 		return values, &fault.Decision{}
 	}
 	return changed, fault.Applied(fault.String("dropped", f.Argument))
+}
+
+// ChangeStatement implements [fault.StatementStep].
+func (f *dropped) ChangeStatement(c *fault.Call, statement string) string {
+	if f.alters(c) {
+		statement, _ = without(c.Tool, f.Argument, statement)
+	}
+	return statement
 }
 
 // Beside implements [fault.BesideStep].
