@@ -85,6 +85,7 @@ var layout = []string{
 	"corpus/questions/demo",
 	"corpus/questions",
 	"corpus/toolsets",
+	"certify/data",
 	"certify/twin",
 	"certify/proof",
 	"certify/describe",

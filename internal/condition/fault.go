@@ -124,6 +124,12 @@ func IsHopeless(combination []Fault) bool {
 	return kind != nil && kind.Hopeless
 }
 
+// NeedsUsual reports whether placing a fault needs the usual values of arguments.
+func NeedsUsual(f Fault) bool {
+	kind := f.row().fault
+	return kind != nil && kind.NeedsUsual
+}
+
 func parseFault(text string) (Fault, error) {
 	name, parameter, given := strings.Cut(text, ":")
 	f := Fault{Kind: name}

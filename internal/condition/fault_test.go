@@ -34,8 +34,10 @@ func seaTool(name string, arguments, columns []string) *task.Tool {
 		Body:       &task.Body{Engine: task.EngineSQLite},
 		Returns:    &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"}}},
 	}
-	for _, a := range arguments {
+	t.Body.Statement = "SELECT * FROM " + name + " WHERE 1"
+	for i, a := range arguments {
 		argument, kind, _ := strings.Cut(a, ":")
+		t.Body.Statement += fmt.Sprintf(" AND %s = ?%d", argument, i+1)
 		b := task.Binding{Argument: argument, Kind: task.BindValue, Type: kind, Role: task.RoleEqual}
 		if element, isList := strings.CutPrefix(kind, "list of "); isList {
 			b.Kind, b.Type = task.BindList, element
@@ -84,7 +86,17 @@ func seaTask() fault.PlaceInput {
 			}, Evidence: []task.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
 		},
 	}
-	return fault.PlaceInput{Task: task, Plan: &task.Plans[0], Tools: tools, Seed: 7}
+	return fault.PlaceInput{Task: task, Plan: &task.Plans[0], Tools: tools, Seed: 7, Usual: seaUsual{}}
+}
+
+// seaUsual knows another port and another year.
+type seaUsual struct{}
+
+func (seaUsual) For(value any, _, _ string) ([]task.Value, bool) {
+	if _, text := value.(string); text {
+		return []task.Value{task.Text("Oslo")}, false
+	}
+	return []task.Value{task.Integer(2000)}, false
 }
 
 // placed places a kind with the first plan that lets it.

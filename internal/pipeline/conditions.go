@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
@@ -32,7 +33,7 @@ func (b *builder) putUnder(
 	}
 	if instances.Rewords(combinations) {
 		for _, text := range s.Schemas { // so that the same wording can be made again
-			text.Titles = instances.Titles(b.byName[text.Database].schema)
+			text.Titles = data.Titles(b.byName[text.Database].schema)
 		}
 	}
 	in := &instances.Input{

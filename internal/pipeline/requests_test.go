@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
@@ -182,7 +183,7 @@ func dropAgain(
 		return false
 	}
 	at := slices.IndexFunc(s.Schemas, func(x *suite.Schema) bool { return x.Database == tk.Database })
-	schema, err := instances.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
+	schema, err := data.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -548,7 +549,7 @@ func isAble(t *testing.T, s *suite.Suite, tk *task.Task) bool {
 	t.Helper()
 	world := worldOf(t, s, tk.Database)
 	at := slices.IndexFunc(s.Schemas, func(x *suite.Schema) bool { return x.Database == tk.Database })
-	schema, err := instances.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
+	schema, err := data.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -23,8 +24,9 @@ type FaultOptions struct {
 	// Limit bounds the tasks under one combination, drawn by the seed among those where it can be placed. 0 is no
 	// limit.
 	Limit   int
-	Wording string // one of [fault.WordingNames], or "" for the first plain form of each text
-	Workers int    // does not change what is derived
+	Wording string                // one of [fault.WordingNames], or "" for the first plain form of each text
+	Usual   map[string]data.Usual // the usual values of a task's request, by task
+	Workers int                   // does not change what is derived
 }
 
 // variantNames spells the variants of a fault as ids do.
@@ -69,8 +71,12 @@ func (m *maker) bases() map[string]*suite.Instance {
 // the policies that prove it.
 func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 	bases := m.bases()
+	usual, err := m.usual(ctx)
+	if err != nil {
+		return nil, err
+	}
 	derived, err := Faulted(m.Suite, m.Faults, FaultOptions{
-		Within: m.Conditions, Limit: m.FaultLimit, Wording: m.Wording, Workers: m.Workers,
+		Within: m.Conditions, Limit: m.FaultLimit, Wording: m.Wording, Workers: m.Workers, Usual: usual,
 	})
 	if err != nil {
 		return nil, err
@@ -84,6 +90,14 @@ func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 		}
 		return certifier.Certify(ctx, in, bases[baseID(in)])
 	})
+}
+
+// usual reads the usual values of every request, if a fault needs them and the tools can be run.
+func (m *maker) usual(ctx context.Context) (map[string]data.Usual, error) {
+	if m.isStatic() || !slices.ContainsFunc(slices.Concat(m.Faults...), condition.NeedsUsual) {
+		return nil, nil
+	}
+	return data.UsualOf(ctx, m.Suite.Tasks, m.Databases)
 }
 
 // Faulted derives the instances of every task under combinations of faults, without hopeless ones, each with its
@@ -105,6 +119,7 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 		group.Go(func() (err error) {
 			defer diag.Guard(&err, "task %s", t.ID)
 			known := knownTo(s, t, o.Within, worded)
+			known.usual = o.Usual[t.ID]
 			placed[i] = make([]placedFault, len(struck))
 			for j, combination := range struck {
 				var err error
@@ -194,7 +209,7 @@ func placeFault(
 		}
 	}
 	input := fault.PlaceInput{Task: tk, Plan: tk.Plan(base.Primary), Tools: tools, Seed: base.Seed,
-		Wording: combination.wording}
+		Wording: combination.wording, Usual: known.usual}
 	for n, variant := range variants {
 		under := under(combination.faults, combination.within, variant)
 		conditions, refusal, err := placeVariant(combination.faults, variant, input)

@@ -10,14 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
-	"github.com/seatrial/seatrial/internal/sql/database"
-	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -60,12 +59,8 @@ type Progress interface {
 	Step()
 }
 
-// Database is a database of a suite with its tasks.
-type Database struct {
-	Name   string
-	World  *database.World
-	Schema *schema.Database
-}
+// Database is a database of a suite.
+type Database = data.Database
 
 // Make puts the tasks of a suite under its conditions and faults, family by family, and adds instances, certificates,
 // rejections, twins, made tools and transcripts to the suite. It returns the counts by specification. A [DeriveError]

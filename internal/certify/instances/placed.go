@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/toolkit"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -188,6 +189,7 @@ type known struct {
 	tools     []*task.Tool                   // shown to the agent without conditions
 	elsewhere []string                       // tools of other databases, if some condition may show them
 	wordings  map[string]condition.Condition // see [wordings]
+	usual     data.Usual
 }
 
 func knownTo(

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
@@ -83,7 +84,7 @@ func (m *maker) requests(ctx context.Context) (*Yield, error) {
 	}
 	stage := m.stage()
 	return m.eachTask(ctx, func(ctx context.Context, db *Database) (worker, error) {
-		sch, err := Titled(ctx, db.World, db.Name, titles[db.Name])
+		sch, err := data.Titled(ctx, db.World, db.Name, titles[db.Name])
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +112,7 @@ func (m *maker) requests(ctx context.Context) (*Yield, error) {
 // requestConfig describes the database of the instances.
 type requestConfig struct {
 	World  *database.World
-	Schema *schema.Database // with titles: see [Titled]
+	Schema *schema.Database // with titles: see [data.Titled]
 	Seed   uint64
 	Asked  []condition.Condition // conditions of the request, as requested
 	Stage  *episode.Stage
@@ -138,45 +139,6 @@ func newRequestWorker(ctx context.Context, c requestConfig) (*requestWorker, err
 
 // Close frees the examiner.
 func (m *requestWorker) Close() { m.examiner.Close() }
-
-// Titles lists the human names of the tables and columns of a schema, in its order.
-func Titles(sch *schema.Database) []suite.Title {
-	var list []suite.Title
-	for i := range sch.Tables {
-		t := &sch.Tables[i]
-		if t.Title != "" {
-			list = append(list, suite.Title{Table: t.Name, Title: t.Title})
-		}
-		for j := range t.Columns {
-			if c := &t.Columns[j]; c.Title != "" {
-				list = append(list, suite.Title{Table: t.Name, Column: c.Name, Title: c.Title})
-			}
-		}
-	}
-	return list
-}
-
-// Titled reads the schema of a database and adds only titles: building and verifying both reword requests with it.
-func Titled(ctx context.Context, w *database.World, name string, titles []suite.Title) (*schema.Database, error) {
-	sch, err := w.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sch.Name = name
-	for _, title := range titles {
-		t := sch.Table(title.Table)
-		switch {
-		case t == nil:
-		case title.Column == "":
-			t.Title = title.Title
-		default:
-			if at := t.Column(title.Column); at >= 0 {
-				t.Columns[at].Title = title.Title
-			}
-		}
-	}
-	return sch, nil
-}
 
 // work puts one task under each condition. The error is Seatrial's own failure, or a statement's time limit.
 func (m *requestWorker) work(ctx context.Context, _ int, tk *task.Task, _ *sqlast.Query) (*Yield, error) {

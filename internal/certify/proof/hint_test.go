@@ -315,7 +315,7 @@ func TestHintsTellNothing(t *testing.T) {
 			struck := ""
 			for _, variant := range condition.Variants(info.Name) {
 				conditions, refused, err := condition.Place(condition.Fault{Kind: info.Name}, variant, fault.PlaceInput{
-					Task: task, Plan: task.Plan(in.Primary), Tools: tools, Seed: in.Seed,
+					Task: task, Plan: task.Plan(in.Primary), Tools: tools, Seed: in.Seed, Usual: tr.usual[task.ID],
 				})
 				if err != nil {
 					t.Fatal(err)

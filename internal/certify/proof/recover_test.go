@@ -2,6 +2,7 @@ package proof_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/agent/recovery"
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
@@ -17,6 +19,7 @@ import (
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -25,6 +28,7 @@ import (
 // trial plays policies on instances of one suite.
 type trial struct {
 	suite *suite.Suite
+	usual map[string]data.Usual
 	stage *episode.Stage
 	scale float64 // of the base budget
 }
@@ -150,11 +154,59 @@ func (t *trial) faulted(tb testing.TB, limit int, texts ...string) []*suite.Inst
 	if err != nil {
 		tb.Fatal(err)
 	}
-	derived, err := instances.Faulted(t.suite, combinations, instances.FaultOptions{Limit: limit, Workers: 2})
+	derived, err := instances.Faulted(t.suite, combinations, instances.FaultOptions{
+		Limit: limit, Workers: 2, Usual: t.usual,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return derived.Instances
+}
+
+// TestDefaultsComeFromTheColumn checks that the default of an argument that is compared with a plain column is another
+// value of that column.
+func TestDefaultsComeFromTheColumn(t *testing.T) {
+	tr := demoTrial(t).keep(task.StyleFunc, task.StyleRest)
+	tasks, tools, opened := tr.suite.Index(), map[string]*task.Tool{}, map[string]*data.Database{}
+	for _, style := range []string{task.StyleFunc, task.StyleRest} {
+		for _, tool := range tr.suite.Tools[style] {
+			tools[tool.Database+"."+tool.Name] = tool
+		}
+	}
+	equal := 0
+	for _, in := range tr.faulted(t, 0, "call.default-argument") {
+		var p struct {
+			Tool, Argument string
+			Default        any
+		}
+		if err := json.Unmarshal(in.Conditions[0].Parameters, &p); err != nil {
+			t.Fatal(err)
+		}
+		name := tasks[in.Task].Database
+		b := fault.BindingOf(tools[name+"."+p.Tool], p.Argument)
+		if b == nil || b.Column == "" || b.Role != task.RoleEqual {
+			continue
+		}
+		equal++
+		db := opened[name]
+		if db == nil {
+			db = openedOf(t, tr.suite, name)
+			opened[name] = db
+		}
+		value, _ := task.Scalar(p.Default)
+		r, err := db.World.Query(t.Context(),
+			fmt.Sprintf("SELECT count(*) FROM %s WHERE %s = ?1", sqlast.Quote(b.Table), sqlast.Quote(b.Column)),
+			[]task.Value{value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := task.AsInteger(r.Rows[0][0]); n == 0 {
+			t.Errorf("%s: the default %v of %s is no value of %s.%s", in.ID, p.Default, p.Argument, b.Table, b.Column)
+		}
+	}
+	if equal < 60 {
+		t.Errorf("%d defaults were checked", equal)
+	}
 }
 
 // keep drops the tasks of all other styles.
@@ -172,7 +224,7 @@ func (t *trial) keep(styles ...string) *trial {
 func demoTrial(tb testing.TB) *trial {
 	tb.Helper()
 	s := everyStyle.Load(tb)
-	return &trial{suite: s, stage: episode.NewStage(s, proof.NewWorlds(s, 0), environment.Limits{}), scale: 1}
+	return &trial{suite: s, usual: usualOf(tb, s), stage: episode.NewStage(s, proof.NewWorlds(s, 0), environment.Limits{}), scale: 1}
 }
 
 // asks reports whether the sign of a kind, right or wrong, can be read only by asking another source.

@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -409,4 +411,43 @@ func proverOf(t *testing.T, s *suite.Suite, name string) []*database.World {
 	}
 	t.Cleanup(p.Close)
 	return p.Neighbours()
+}
+
+// usualOf reads the usual values of the requests of a suite.
+func usualOf(tb testing.TB, s *suite.Suite) map[string]data.Usual {
+	tb.Helper()
+	usual, err := data.UsualOf(tb.Context(), s.Tasks, func(
+		ctx context.Context, work func(context.Context, *data.Database) error,
+	) error {
+		for _, d := range s.Manifest.Databases {
+			db := openedOf(tb, s, d.Name)
+			if err := work(ctx, db); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return usual
+}
+
+// openedOf opens a database of a suite until the test ends.
+func openedOf(tb testing.TB, s *suite.Suite, name string) *data.Database {
+	tb.Helper()
+	path, err := s.DatabasePath(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w, err := database.Open(path, database.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = w.Close() }) // read-only
+	sch, err := w.Schema(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &data.Database{Name: name, World: w, Schema: sch}
 }

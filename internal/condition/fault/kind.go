@@ -78,6 +78,7 @@ type Kind struct {
 	Passes     bool   // failures end after some calls, so that one tool can have several failpoints
 	Settles    string // kinds that settle the same thing exclude each other
 	NeedsPaths bool   // placing it needs every right path of the task; see [task.Task.Paths]
+	NeedsUsual bool   // placing it needs the usual values of arguments; see [Usual]
 	Info       bool   // get_info is added
 	Inert      bool   // it does nothing to calls
 	New        func() Fault

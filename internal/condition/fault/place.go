@@ -16,6 +16,14 @@ type PlaceInput struct {
 	Seed  uint64       // of the instance
 	// Wording is one of [WordingNames], or "" for the first plain form everywhere.
 	Wording string
+	// Usual knows the values that a service could have as a default in place of one of the request; nil knows none.
+	Usual Usual
+}
+
+// Usual lists the values that a service could have as a default in place of a value, the most usual first. The value is
+// compared with a column, "" if that is not known. The result key reports that no two rows share a value of the column.
+type Usual interface {
+	For(value any, table, column string) (values []task.Value, key bool)
 }
 
 // Reasons why a kind does not fit a task, a closed list.
@@ -26,6 +34,7 @@ const (
 	ReasonTells       = "toolkit_tells"
 	ReasonFewCalls    = "fewer_calls"
 	ReasonNoArgument  = "no_argument"
+	ReasonNoDefault   = "no_default"
 	ReasonNoRows      = "no_rows"
 	ReasonFewRows     = "too_few_rows"
 	ReasonOrderFree   = "order_free"
@@ -47,6 +56,7 @@ var Reasons = map[string]string{
 		"look of the toolkit would tell that the request cannot be met",
 	ReasonFewCalls:   "the plan calls fewer tools than there are to be failpoints",
 	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
+	ReasonNoDefault:  "no argument of the plan has a value in whose place a service could have a default",
 	ReasonNoRows:     "no call of the plan hands over rows that something depends on",
 	ReasonFewRows:    "no call of the plan that something depends on has enough rows",
 	ReasonOrderFree:  "the order of the answer does not matter, or turning it round changes nothing",

@@ -188,6 +188,40 @@ func MayDiffer(column string) bool {
 	})
 }
 
+// growing are words of names of numbers that are smaller in an older state of the same source: what is counted or added
+// up, and what gets more or dearer over the years. Sizes, distances, times and the numbers of past events stay.
+var growing = strings.Fields("count sum total avg average max maximum highest number population people inhabitant " +
+	"resident age stock member student enrollment employee follower subscriber view download")
+
+// Grows reports whether the numbers under a name are smaller in an older state.
+func Grows(column string) bool {
+	if !MayDiffer(column) {
+		return false
+	}
+	return slices.ContainsFunc(english.NameWords(column), func(word string) bool {
+		one := english.SingularWord(word)
+		return slices.Contains(growing, word) || slices.Contains(growing, one) || isMoney(word) || isMoney(one)
+	})
+}
+
+// Earlier returns the number that an older state has in place of one: some percent less, at least one less of a whole
+// number, and exactly one less of an age. Nothing is less than zero. It reports false for other values.
+func Earlier(column string, v task.Value, percent int) (task.Value, bool) {
+	n, whole := task.AsInteger(v)
+	x, _ := task.AsReal(v)
+	switch {
+	case whole && n <= 0, !whole && x <= 0:
+		return v, false
+	case whole && slices.Contains(english.NameWords(column), "age"), whole && n == 1:
+		return task.Integer(n - 1), true
+	}
+	earlier, differs := Differing(v, percent)
+	if less, _ := task.AsReal(earlier); !whole && less >= x {
+		return v, false
+	}
+	return earlier, differs
+}
+
 // maxDecimals bounds the decimals of a number that a source writes.
 const maxDecimals = 6
 

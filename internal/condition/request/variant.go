@@ -54,24 +54,8 @@ func (v *Value) Others() Others {
 // reads none or several.
 func (v *Value) distinct(e ast.Expr) string {
 	q := v.task.Query
-	var source *sqlast.Source
-	several := false
-	ast.Walk(e, func(n ast.Node) bool {
-		if _, nested := n.(*ast.SelectStmt); nested {
-			several = true
-		}
-		if expr, ok := n.(ast.Expr); ok {
-			if q.Alias(expr) != nil {
-				several = true
-			}
-			if ref := q.Ref(expr); ref != nil {
-				several = several || source != nil && source != ref.Source
-				source = ref.Source
-			}
-		}
-		return true
-	})
-	if source == nil || several || source.Table == nil {
+	source := q.SoleSource(e)
+	if source == nil {
 		return ""
 	}
 	return fmt.Sprintf("SELECT DISTINCT %s AS v FROM %s AS %s WHERE v IS NOT NULL ORDER BY v LIMIT %d",

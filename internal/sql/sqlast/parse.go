@@ -151,6 +151,33 @@ func (q *Query) IsText(e *ast.Ident) bool { return q.texts[e] }
 // SourceOf returns the source of a FROM item, or nil for a parenthesised join.
 func (q *Query) SourceOf(t *ast.TableRef) *Source { return q.sources[t] }
 
+// SoleSource returns the one table of the schema whose columns an expression reads. It is nil if there is none, there
+// are several, or the expression contains a SELECT or an alias.
+func (q *Query) SoleSource(e ast.Expr) *Source {
+	if e == nil {
+		return nil
+	}
+	var source *Source
+	several := false
+	ast.Walk(e, func(n ast.Node) bool {
+		if _, nested := n.(*ast.SelectStmt); nested {
+			several = true
+		}
+		if expr, ok := n.(ast.Expr); ok {
+			several = several || q.Alias(expr) != nil
+			if ref := q.Ref(expr); ref != nil {
+				several = several || source != nil && source != ref.Source
+				source = ref.Source
+			}
+		}
+		return true
+	})
+	if several || source == nil || source.Table == nil || HasAggregate(e) {
+		return nil
+	}
+	return source
+}
+
 // Sources lists the sources of one SELECT in the order in which they are written.
 func (q *Query) Sources(s *ast.SelectQuery) []*Source {
 	if sc := q.selects[s]; sc != nil {

@@ -1,11 +1,8 @@
 package call
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -57,16 +54,17 @@ func proxied(s fault.Settings) alteration {
 	return alteration{Argument: s.Text("argument", ""), Strict: fault.ProxyTool + StrictSuffix}
 }
 
-// place chooses a call, and of it an argument that is a plain value and fits.
+// place chooses a call, and of it an argument that is a plain value and fits. The reason missing is for calls without
+// such an argument.
 func (f *alteration) place(
-	p *fault.Placement, fits func(s *fault.Site, l fault.Literal) bool,
+	p *fault.Placement, missing string, fits func(s *fault.Site, l fault.Literal) bool,
 ) (*fault.Site, string) {
 	alters := func(s *fault.Site, l fault.Literal) bool { return alterable(s, l) && fits(s, l) }
 	s, reason := p.Choose(func(s *fault.Site) string {
 		if slices.ContainsFunc(p.Literals(s), func(l fault.Literal) bool { return alters(s, l) }) {
 			return ""
 		}
-		return fault.ReasonNoArgument
+		return missing
 	})
 	if reason != "" {
 		return nil, reason
@@ -86,7 +84,7 @@ func (f *alteration) place(
 	for p.Find(f.Strict) != nil {
 		f.Strict += "_2"
 	}
-	return p.SiteOf(f.Tool), ""
+	return s, ""
 }
 
 // alterable reports whether middleware may change an argument without breaking the call. Names of keys and of
@@ -195,25 +193,3 @@ func relationConditions(s *fault.Site) string {
 	fixed, _ := s.Tool.Body.Fixed["condition"].(string)
 	return given + " " + fixed
 }
-
-// isLowerBound reports whether an argument is a bound that something has to exceed: there a small number changes
-// little.
-func isLowerBound(s *fault.Site, argument string) bool {
-	if s.Tool.Body.Engine == task.EngineRelation {
-		return strings.Contains(relationConditions(s), "greater")
-	}
-	for i := range s.Tool.Body.Bindings {
-		if s.Tool.Body.Bindings[i].Argument != argument {
-			continue
-		}
-		for _, before := range []string{">", ">=", "BETWEEN", "between"} {
-			at := strings.Index(s.Tool.Body.Statement, fmt.Sprintf("%s ?%d", before, i+1))
-			if at >= 0 && !isDigitAt(s.Tool.Body.Statement, at+len(before)+2+len(strconv.Itoa(i+1))) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func isDigitAt(text string, at int) bool { return at < len(text) && text[at] >= '0' && text[at] <= '9' }

@@ -8,32 +8,51 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Ways in which middleware coerces a value.
 const (
-	coerceUpper  = "upper"   // text in capitals
-	coerceLower  = "lower"   // text in small letters
-	coerceQuoted = "quoted"  // text encoded twice, so that it contains its quotes
-	coerceNumber = "number"  // text of digits as a number: without leading zeros, else with a fraction
-	coerceDate   = "date"    // a year as its first day
-	coerceEpoch  = "epoch"   // a date or a year as the seconds since 1970
-	coerceCents  = "hundred" // a number times 100, as amounts in cents are
-	coerceZero   = "zero"    // 0, and the text "0" in place of one that is a number
-	coerceOne    = "one"     // 1, and the text "1"
-	coerceMost   = "most"    // the largest number of 32 bits, and its text
+	coerceUpper     = "upper"     // text in capitals
+	coerceLower     = "lower"     // text in small letters
+	coerceTrimmed   = "trimmed"   // text without outer blanks
+	coerceAccents   = "accents"   // text without accents
+	coerceComma     = "comma"     // text up to its first comma, as of a list
+	coerceWord      = "word"      // text up to its first blank, as of a query string
+	coerceShort     = "short"     // the first characters of a text, as many as a field has
+	coerceQuoted    = "quoted"    // text encoded twice, so that it contains its quotes
+	coerceNumber    = "number"    // text of digits as a number: without leading zeros, else with a fraction
+	coerceDate      = "date"      // a year as its first day
+	coerceSwapped   = "swapped"   // a date with day and month exchanged
+	coerceEpoch     = "epoch"     // a date or a year as the seconds since 1970
+	coerceTwoDigits = "two-digit" // a year without its century
+	coerceWhole     = "whole"     // a number without its fraction
+	coerceUnsigned  = "unsigned"  // a number without its sign
+	coerceTens      = "tens"      // a number rounded down to tens
+	coerceThousands = "thousands" // a number up to its separator of thousands
+	coerceClipped   = "clipped"   // a number of at most 100, as sizes of pages are
+	coerceCents     = "hundred"   // a number times 100, as amounts in cents are
+	coerceZero      = "zero"      // 0, and the text "0" in place of one that is a number
+	coerceOne       = "one"       // 1, as true is, and the text "1"
+	coerceMost      = "most"      // the largest number of 32 bits, and its text
 )
 
-// most is the limit of clipped numbers.
-const most = math.MaxInt32
+const (
+	most        = math.MaxInt32 // the limit of clipped numbers
+	pageSize    = 100           // the limit of [coerceClipped]
+	fieldLength = 8             // in characters, of [coerceShort]
+)
 
 // coercions lists them.
 var coercions = []string{
-	coerceUpper, coerceLower, coerceQuoted, coerceNumber, coerceDate, coerceEpoch, coerceCents, coerceZero, coerceOne,
-	coerceMost,
+	coerceUpper, coerceLower, coerceTrimmed, coerceAccents, coerceComma, coerceWord, coerceShort, coerceQuoted,
+	coerceNumber, coerceDate, coerceSwapped, coerceEpoch, coerceTwoDigits, coerceWhole, coerceUnsigned, coerceTens,
+	coerceThousands, coerceClipped, coerceCents, coerceZero, coerceOne, coerceMost,
 }
 
 // Coerced is call.coerced-argument.
@@ -46,9 +65,12 @@ var Coerced = altering(fault.Kind{
 	Settings: []fault.Setting{{
 		Name: "how", Form: fault.FormChoice, Required: true,
 		Choices: coercions,
-		Says: "What the value becomes: a text in capitals, in small letters or in quotes of its own; digits as a number, " +
-			"without leading zeros or with a fraction; a year as its first day; a date or a year as seconds since 1970; a " +
-			"number times a hundred, 0, 1, or the largest that 32 bits can represent. Values that cannot become it stay.",
+		Says: "What the value becomes: a text in capitals, in small letters, without outer blanks, without accents, up to " +
+			"its first comma or blank, cut to eight characters, or in quotes of its own; digits as a number, without " +
+			"leading zeros or with a fraction; a year as its first day or without its century; a date with day and month " +
+			"exchanged; a date or a year as seconds since 1970; a number without fraction or sign, rounded down to tens, up " +
+			"to its separator of thousands, at most 100, times a hundred, 0, 1, or the largest that 32 bits can represent. " +
+			"Values that cannot become it stay.",
 	}},
 	Make: func(s fault.Settings) fault.Fault { return &coerced{proxied(s), s.Text("how", "")} },
 })
@@ -59,41 +81,85 @@ type coerced struct {
 }
 
 func (f *coerced) Place(p *fault.Placement) string {
-	s, reason := f.place(p, func(*fault.Site, fault.Literal) bool { return true })
+	s, reason := f.place(p, fault.ReasonNoArgument, func(s *fault.Site, l fault.Literal) bool {
+		return len(coercionsOf(s, l.Value, l.Name)) > 0
+	})
 	if reason == "" {
-		f.How = coercion(s, s.Call.Arguments[f.Argument], f.Argument)
+		f.How = p.Pick("how", coercionsOf(s, s.Call.Arguments[f.Argument], f.Argument)...)
 	}
 	return reason
 }
 
-// coercion chooses a way that changes what a comparison with the value finds. Comparisons with patterns ignore case.
-func coercion(s *fault.Site, value any, argument string) string {
+// coercionsOf lists the ways in which services do coerce such a value and which change it. Comparisons with patterns
+// ignore case.
+func coercionsOf(s *fault.Site, value any, argument string) []string {
+	var list []string
 	text, isText := value.(string)
 	switch {
-	case isText && year.MatchString(text):
-		return coerceDate
-	case isText && date.MatchString(text):
-		return coerceEpoch
-	case isText && isDigits(text):
-		return coerceNumber
-	case isText && ignoresCase(s, argument):
-		return coerceQuoted
-	case isText && strings.ToUpper(text) != text:
-		return coerceUpper
-	case isText && strings.ToLower(text) != text:
-		return coerceLower
-	case isText:
-		return coerceQuoted
-	case isYear(value):
-		return coerceEpoch
-	case isLowerBound(s, argument) && value != int64(0) && value != float64(0):
-		return coerceCents
-	case value == int64(0) || value == float64(0):
-		return coerceOne
+	case !isText:
+		list = ofNumber(s, value, argument)
+	case strings.TrimSpace(text) != text:
+		list = []string{coerceTrimmed}
+	case year.MatchString(text):
+		list = []string{coerceDate, coerceNumber, coerceTwoDigits}
+	case date.MatchString(text):
+		list = []string{coerceSwapped, coerceEpoch}
+	case isDigits(text):
+		list = []string{coerceNumber}
+	case ignoresCase(s, argument):
+		list = []string{coerceAccents, coerceComma, coerceWord, coerceShort}
 	default:
-		return coerceZero
+		list = []string{coerceUpper, coerceLower, coerceAccents, coerceComma, coerceWord, coerceShort}
+	}
+	list = slices.DeleteFunc(list, func(how string) bool {
+		one := coerced{How: how}
+		return string(fault.Encode(one.coerce(value))) == string(fault.Encode(value))
+	})
+	if isText && text != "" && len(list) == 0 {
+		list = []string{coerceQuoted}
+	}
+	return list
+}
+
+// ofNumber lists the ways of a number: the size decides which of them a service has reason for.
+func ofNumber(s *fault.Site, value any, argument string) []string {
+	x, _ := value.(float64)
+	if n, whole := value.(int64); whole {
+		x = float64(n)
+	}
+	switch {
+	case x != math.Trunc(x):
+		return []string{coerceWhole}
+	case x < 0:
+		return []string{coerceUnsigned}
+	case isYear(value) && saysYear(s, argument):
+		return []string{coerceTwoDigits}
+	case x >= 1000:
+		return []string{coerceThousands}
+	case x > pageSize:
+		return []string{coerceClipped}
+	case x > 10 && math.Mod(x, 10) != 0:
+		return []string{coerceTens, coerceOne}
+	default:
+		return []string{coerceOne}
 	}
 }
+
+// saysYear reports whether an argument is compared with years, by the name of the column, or by its own.
+func saysYear(s *fault.Site, argument string) bool {
+	name := argument
+	if b := fault.BindingOf(s.Tool, argument); b != nil && b.Column != "" {
+		name = b.Column
+	} else if key, ok := s.Call.Arguments[argumentKey].(string); ok {
+		name = key
+	}
+	return slices.ContainsFunc(english.NameWords(name), func(word string) bool {
+		return slices.Contains(yearWords, word)
+	})
+}
+
+// yearWords are words of the names of columns that contain years.
+var yearWords = strings.Fields("year years founded opened built born since season established")
 
 var (
 	year = regexp.MustCompile(`^[12]\d{3}$`)
@@ -141,6 +207,18 @@ func (f *coerced) coerceText(text string) string {
 		return strings.ToUpper(text)
 	case coerceLower:
 		return strings.ToLower(text)
+	case coerceTrimmed:
+		return strings.TrimSpace(text)
+	case coerceAccents:
+		return withoutAccents(text)
+	case coerceComma:
+		return before(text, ",")
+	case coerceWord:
+		return before(text, " ")
+	case coerceShort:
+		if runes := []rune(text); len(runes) > fieldLength {
+			return strings.TrimSpace(string(runes[:fieldLength]))
+		}
 	case coerceQuoted:
 		return strconv.Quote(text)
 	case coerceNumber:
@@ -151,10 +229,8 @@ func (f *coerced) coerceText(text string) string {
 			return cmp.Or(short, "0")
 		}
 		return text + ".0"
-	case coerceDate:
-		if year.MatchString(text) {
-			return text + "-01-01"
-		}
+	case coerceDate, coerceTwoDigits, coerceSwapped:
+		return f.coerceDay(text)
 	case coerceEpoch:
 		if date.MatchString(text) {
 			if day, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)]); err == nil {
@@ -169,23 +245,94 @@ func (f *coerced) coerceText(text string) string {
 	return text
 }
 
+// coerceDay returns a year or a date as the middleware passes it on.
+func (f *coerced) coerceDay(text string) string {
+	switch {
+	case f.How == coerceDate && year.MatchString(text):
+		return text + "-01-01"
+	case f.How == coerceTwoDigits && year.MatchString(text):
+		return text[2:]
+	case f.How == coerceSwapped && date.MatchString(text):
+		if swapped := text[:5] + text[8:10] + "-" + text[5:7] + text[10:]; text[8:10] <= "12" {
+			return swapped
+		}
+	}
+	return text
+}
+
+// before returns a text up to a separator that is not its beginning.
+func before(text, separator string) string {
+	if head, _, found := strings.Cut(text, separator); found && strings.TrimSpace(head) != "" {
+		return strings.TrimSpace(head)
+	}
+	return text
+}
+
+// withoutAccents returns a text with the letters under its accents.
+func withoutAccents(text string) string {
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(text)))
+}
+
 func (f *coerced) coerceNumber(v any) any {
+	n, whole := v.(int64)
+	x, real := v.(float64)
+	if real && x == math.Trunc(x) && math.Abs(x) < fault.MaxExact {
+		n, whole = int64(x), true
+	}
 	switch f.How {
 	case coerceEpoch:
 		if isYear(v) {
-			return time.Date(int(v.(int64)), time.January, 1, 0, 0, 0, 0, time.UTC).Unix()
+			return time.Date(int(n), time.January, 1, 0, 0, 0, 0, time.UTC).Unix()
 		}
-	case coerceCents:
-		if n, whole := v.(int64); whole && n > -fault.MaxExact && n < fault.MaxExact {
-			return n * 100
+	case coerceTwoDigits:
+		if isYear(v) {
+			return n % 100
 		}
-		if x, real := v.(float64); real {
-			return x * 100
+	case coerceWhole:
+		if real && math.Abs(x) < fault.MaxExact {
+			return int64(x)
 		}
 	case coerceZero, coerceOne, coerceMost:
 		return f.constant()
+	case coerceUnsigned, coerceCents:
+		switch {
+		case whole && n > -fault.MaxExact && n < fault.MaxExact:
+			return f.coerceWholeNumber(n)
+		case real && f.How == coerceCents:
+			return x * 100
+		case real:
+			return math.Abs(x)
+		}
+	default:
+		if whole {
+			return f.coerceWholeNumber(n)
+		}
 	}
 	return v
+}
+
+// coerceWholeNumber returns a whole number as the middleware passes it on.
+func (f *coerced) coerceWholeNumber(n int64) int64 {
+	switch f.How {
+	case coerceCents:
+		return n * 100
+	case coerceUnsigned:
+		return max(n, -n)
+	case coerceTens:
+		return n - n%10
+	case coerceThousands:
+		for n >= 1000 {
+			n /= 1000
+		}
+	case coerceClipped:
+		return min(n, pageSize)
+	}
+	return n
 }
 
 // constant is the number that replaces others.

@@ -2,7 +2,7 @@ package call
 
 import (
 	"encoding/json"
-	"strconv"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -10,95 +10,92 @@ import (
 
 // Defaulted is call.default-argument.
 var Defaulted = altering(fault.Kind{
-	Name: "call.default-argument", Summary: "a default replaces an argument",
-	Survival: fault.Survival{Parameters: "tool; argument; strict; default"},
-	New:      func() fault.Fault { return &defaulted{} },
+	Name: "call.default-argument", Summary: "a default replaces an argument: a usual value of its column",
+	Survival: fault.Survival{
+		Parameters: "tool; argument; strict; default; key: of the calls, where the tool is called with several",
+	},
+	NeedsUsual: true,
+	New:        func() fault.Fault { return &defaulted{} },
 }, fault.Proxy{
 	Says: "A default replaces an argument. The result echoes the arguments that were applied.",
 	Settings: []fault.Setting{{
 		Name: "value", Form: fault.FormValue, Required: true, Says: "What replaces the value.",
 	}},
-	Make: func(s fault.Settings) fault.Fault { return &defaulted{proxied(s), fault.Encode(s["value"])} },
+	Make: func(s fault.Settings) fault.Fault {
+		return &defaulted{alteration: proxied(s), Default: fault.Encode(s["value"])}
+	},
 })
 
 type defaulted struct {
 	alteration
+	// Key restricts the default to calls with this key, for operations on data handles that the plan uses for several
+	// columns: a default fits one of them.
+	Key     string          `json:"key,omitempty"`
 	Default json.RawMessage `json:"default"`
 }
 
 func (f *defaulted) Place(p *fault.Placement) string {
-	s, reason := f.place(p, func(*fault.Site, fault.Literal) bool { return true })
+	// A default for what identifies a record is rarer than one for what many records share.
+	var s *fault.Site
+	reason := fault.ReasonNoDefault
+	for _, keys := range []bool{false, true} {
+		if reason != "" {
+			s, reason = f.place(p, fault.ReasonNoDefault, func(s *fault.Site, l fault.Literal) bool {
+				list, key := usual(p, s, l.Name)
+				return len(list) > 0 && (keys || !key)
+			})
+		}
+	}
 	if reason == "" {
-		f.Default = fault.Encode(defaultFor(s, f.Argument))
+		list, _ := usual(p, s, f.Argument)
+		f.Default = fault.Encode(task.Plain(list[0]))
+		f.Key = soleKey(p, s)
 	}
 	return reason
 }
 
-// defaultFor returns a value of the argument's type that is not the plan's.
-func defaultFor(s *fault.Site, argument string) any {
+// argumentKey is the argument of operations on data handles that names the column.
+const argumentKey = "key_name"
+
+// soleKey returns the key of a call to an operation if the plan calls the operation with other keys too.
+func soleKey(p *fault.Placement, s *fault.Site) string {
+	own, _ := s.Call.Arguments[argumentKey].(string)
+	if slices.ContainsFunc(p.Plan.Calls, func(c task.Call) bool {
+		return c.Tool == s.Tool.Name && c.Arguments[argumentKey] != s.Call.Arguments[argumentKey]
+	}) {
+		return own
+	}
+	return ""
+}
+
+// usual lists the defaults that a service could have in place of an argument: other values that its specification
+// lists, or the usual ones of the data.
+func usual(p *fault.Placement, s *fault.Site, argument string) (values []task.Value, key bool) {
 	value := s.Call.Arguments[argument]
 	if property := s.Tool.Parameters.Property(argument); property != nil {
 		for _, v := range property.Enum {
-			if v != value {
-				return v
+			if scalar, ok := task.Scalar(v); ok && v != value {
+				return []task.Value{scalar}, false
 			}
 		}
 	}
-	text, isText := value.(string)
-	lower := isLowerBound(s, argument)
-	switch {
-	case isText && date.MatchString(text) && lower:
-		return "9999-12-31"
-	case isText && date.MatchString(text):
-		return firstDay
-	case isText && year.MatchString(text):
-		return strconv.FormatInt(defaultYear(text == strconv.Itoa(firstYear), lower), 10)
-	case isText && text == "":
-		return "N/A"
-	case isText:
-		return ""
-	case isYear(value):
-		return defaultYear(value == int64(firstYear), lower)
-	case lower:
-		return roundAbove(value)
-	case value == int64(1) || value == float64(1):
-		return int64(0)
-	default:
-		return int64(1)
+	if p.Usual == nil {
+		return nil, false
 	}
-}
-
-// Defaults of dates and years. The last year is later than those of all corpora.
-const (
-	firstDay  = "1970-01-01"
-	firstYear = 1970
-	lastYear  = 2030
-)
-
-func defaultYear(isFirst, lower bool) int64 {
-	if isFirst || lower {
-		return lastYear
+	if b := fault.BindingOf(s.Tool, argument); b != nil {
+		return p.Usual.For(value, b.Table, b.Column)
 	}
-	return firstYear
-}
-
-// roundAbove returns a power of ten that is more than ten times a number.
-func roundAbove(v any) int64 {
-	x, _ := v.(float64)
-	if n, whole := v.(int64); whole {
-		x = float64(n)
-	}
-	round := int64(10)
-	for float64(round) <= 10*x && round < fault.MaxExact {
-		round *= 10
-	}
-	return round
+	column, _ := s.Call.Arguments[argumentKey].(string)
+	return p.Usual.For(value, "", column)
 }
 
 // ChangeArguments implements [fault.ArgumentStep].
 func (f *defaulted) ChangeArguments(
 	c *fault.Call, arguments map[string]any,
 ) (map[string]any, *task.ToolError, *fault.Decision) {
+	if f.Key != "" && arguments[argumentKey] != f.Key {
+		return arguments, nil, nil
+	}
 	return f.replace(c, arguments, func(v any) any {
 		fresh, err := task.DecodeValue(f.Default)
 		if err != nil {

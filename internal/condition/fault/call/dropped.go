@@ -11,7 +11,7 @@ import (
 
 // Dropped is call.dropped-argument.
 var Dropped = altering(fault.Kind{
-	Name: "call.dropped-argument", Summary: "an argument is lost on its way",
+	Name: "call.dropped-argument", Summary: "an argument is lost on its way, and the tool answers without it",
 	Survival: fault.Survival{Parameters: "tool; argument; strict: the name of the strict form"},
 	New:      func() fault.Fault { return &dropped{} },
 }, fault.Proxy{
@@ -22,7 +22,7 @@ var Dropped = altering(fault.Kind{
 type dropped struct{ alteration }
 
 func (f *dropped) Place(p *fault.Placement) string {
-	_, reason := f.place(p, func(s *fault.Site, l fault.Literal) bool {
+	_, reason := f.place(p, fault.ReasonNoArgument, func(s *fault.Site, l fault.Literal) bool {
 		_, can := without(s.Tool, l.Name, s.Tool.Body.Statement)
 		return can
 	})

@@ -55,7 +55,8 @@ func conflicting(k fault.Kind) *fault.Kind {
 	return &k
 }
 
-// place chooses a call, the other sources and the change. Without replicas asked for it prefers another plan.
+// place chooses a call, the other sources and the change. Without replicas asked for it prefers another plan. The
+// function fits returns the reason why a call does not suit; nil takes all.
 func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Site) string) (*fault.Site, string) {
 	s, reason := p.Choose(func(s *fault.Site) string {
 		if reason := fault.Delivering(s); reason != "" || fits == nil {
@@ -75,13 +76,18 @@ func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Si
 			f.Others = append(f.Others, replicaName(p, s.Tool.Name, n))
 		}
 	}
-	column := p.Column(s, func(c task.Column, values []task.Value) bool {
-		return fault.IsNumeric(c, values) && c.Type != task.TypeText && fault.MayDiffer(c.Name)
-	})
-	if column >= 0 {
-		f.Change = change{Column: column, Less: 1 + p.Draw("less").IntN(9)}
-	}
+	f.changing(p, s, func(c task.Column) bool { return fault.MayDiffer(c.Name) })
 	return s, ""
+}
+
+// changing chooses a column of numbers in which a wrong source may have others; without one it omits a row.
+func (f *conflict) changing(p *fault.Placement, s *fault.Site, may func(c task.Column) bool) {
+	f.Change = change{Column: p.Column(s, func(c task.Column, values []task.Value) bool {
+		return fault.IsNumeric(c, values) && c.Type != task.TypeText && may(c)
+	})}
+	if f.Change.Column >= 0 {
+		f.Change.Less = 1 + p.Draw("less").IntN(9)
+	}
 }
 
 func sourceName(tool string, n int) string { return tool + "_source_" + string(rune('b'+n)) }
@@ -177,14 +183,24 @@ func (f *conflict) othersOf(tool string) fault.Field {
 	return fault.Field{Name: f.Word(othersNames), Value: fault.QuoteAll(names)}
 }
 
-// apply makes rows wrong and returns how many differ.
-func (f *conflict) apply(p fault.Payload) (fault.Payload, int) {
-	if f.Change.Column >= 0 {
-		if less, n := p.MapColumn(f.Change.Column, f.Change.less); n > 0 {
-			return less, n
+// changeOne changes the number of one record, and returns how many differ; where it cannot, it omits the last record.
+func (f *conflict) changeOne(p fault.Payload) (fault.Payload, int) {
+	var able []int
+	if f.Change.Column >= 0 && f.Change.Column < len(p.Result.Columns) {
+		for i, row := range p.Result.Rows {
+			if _, differs := f.Change.less(row[f.Change.Column]); differs {
+				able = append(able, i)
+			}
 		}
 	}
-	return omitLast(p)
+	if len(able) == 0 {
+		return omitLast(p)
+	}
+	at := able[f.Change.Less%len(able)]
+	rows := slices.Clone(p.Result.Rows)
+	rows[at] = slices.Clone(rows[at])
+	rows[at][f.Change.Column], _ = f.Change.less(rows[at][f.Change.Column])
+	return p.WithRows(rows), 1
 }
 
 // omitLast omits the last row, if there is one, and returns how many rows it omitted.

@@ -1,8 +1,6 @@
 package conflict
 
 import (
-	"slices"
-
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -84,24 +82,12 @@ func (f *corrupted) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload,
 	return p.With(f.othersOf(name)), f.decision(wrong, changed)
 }
 
-// corrupt changes one value, or omits a row.
+// corrupt changes one value, or omits a row: the only one, which no sum could check.
 func (f *corrupted) corrupt(p fault.Payload) (fault.Payload, int) {
-	var able []int
-	if f.Change.Column >= 0 && len(p.Result.Rows) > 1 && f.Change.Column < len(p.Result.Columns) {
-		for i, row := range p.Result.Rows {
-			if _, differs := f.Change.less(row[f.Change.Column]); differs {
-				able = append(able, i)
-			}
-		}
-	}
-	if len(able) == 0 {
+	if len(p.Result.Rows) < 2 {
 		return omitLast(p)
 	}
-	at := able[f.Change.Less%len(able)]
-	rows := slices.Clone(p.Result.Rows)
-	rows[at] = slices.Clone(rows[at])
-	rows[at][f.Change.Column], _ = f.Change.less(rows[at][f.Change.Column])
-	return p.WithRows(rows), 1
+	return f.changeOne(p)
 }
 
 // sum adds the numbers of a column in the order of the rows. The sum is a whole number if all are, nil without numbers.

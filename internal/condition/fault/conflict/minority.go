@@ -32,7 +32,7 @@ func (f *minority) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, 
 	}
 	changed := 0
 	if wrong {
-		p, changed = f.apply(p)
+		p, changed = f.changeOne(p)
 	}
 	return p.With(f.othersOf(c.Tool.Name)), f.decision(wrong, changed)
 }

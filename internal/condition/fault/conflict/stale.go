@@ -2,8 +2,12 @@ package conflict
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
 // asOfNames are the names of the date.
@@ -38,8 +42,13 @@ type stale struct {
 }
 
 func (f *stale) Place(p *fault.Placement) string {
-	if _, reason := f.place(p, 0, nil); reason != "" {
+	s, reason := f.place(p, 0, nil)
+	if reason != "" {
 		return reason
+	}
+	f.changing(p, s, func(c task.Column) bool { return fault.Grows(c.Name) && !bounded(p, s, c) })
+	if !f.hasOlder(p, s) && keepsRows(s) {
+		return fault.ReasonNoColumn
 	}
 	r := p.Draw("dates")
 	// Both are later than the records of the corpora: no source knows of what came after its date.
@@ -63,13 +72,73 @@ func (f *stale) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fa
 	}
 	changed := 0
 	if wrong {
-		p, changed = f.apply(p)
+		p, changed = f.older(p)
 	}
 	asOf := f.OtherAsOf
 	if mine {
 		asOf = f.MineAsOf
 	}
 	return p.With(fault.String(f.Word(asOfNames), asOf), f.othersOf(c.Tool.Name)), f.decision(wrong, changed)
+}
+
+// older returns the rows of a state before: every number of the column is smaller, or the last record is not there yet.
+func (f *stale) older(p fault.Payload) (fault.Payload, int) {
+	if f.Change.Column >= len(p.Columns) {
+		return p, 0 // the result of another call of the tool, which does not have the column yet
+	}
+	if f.Change.Column >= 0 {
+		if earlier, n := p.MapColumn(f.Change.Column, func(v task.Value) (task.Value, bool) {
+			return f.earlier(p.Columns[f.Change.Column].Name, v, len(p.Result.Rows))
+		}); n > 0 {
+			return earlier, n
+		}
+	}
+	return omitLast(p)
+}
+
+// earlier returns a number of an older state. Among several records a count is never 0: a group has members.
+func (f *stale) earlier(column string, v task.Value, rows int) (task.Value, bool) {
+	if rows > 1 && v == task.Integer(1) {
+		return v, false
+	}
+	return fault.Earlier(column, v, f.Change.Less)
+}
+
+// hasOlder reports whether a number of the column may be smaller, as far as the numbers are known.
+func (f *stale) hasOlder(p *fault.Placement, s *fault.Site) bool {
+	if f.Change.Column < 0 {
+		return false
+	}
+	values := p.Values(s, f.Change.Column)
+	return values == nil || slices.ContainsFunc(values, func(v task.Value) bool {
+		_, differs := f.earlier(p.Columns(s)[f.Change.Column].Name, v, len(values))
+		return differs
+	})
+}
+
+// limited ends a statement with a limit.
+var limited = regexp.MustCompile(` LIMIT (\?\d+|\d+)$`)
+
+// keepsRows reports whether a call returns as many rows from an older state: an aggregate returns one of any rows, and
+// another record takes the place of one that a limit would have let through.
+func keepsRows(s *fault.Site) bool {
+	limit, _ := s.Call.Arguments["limit"].(int64)
+	return s.Tool.Body.SingleRow || s.Rows == 1 && s.Tool.Body.Operation == relation.Aggregate || limit > 0 ||
+		limited.MatchString(s.Tool.Body.Statement)
+}
+
+// bounded reports whether the request bounds the numbers of a column: an older state that has other numbers would have
+// other rows.
+func bounded(p *fault.Placement, s *fault.Site, c task.Column) bool {
+	for i := range s.Tool.Body.Bindings {
+		if b := &s.Tool.Body.Bindings[i]; b.Role == task.RoleCompare && b.Column == c.Column && b.Table == c.Table {
+			return true // also a computed column, which has neither: a bound of groups
+		}
+	}
+	return slices.ContainsFunc(p.Plan.Calls, func(call task.Call) bool {
+		_, value := call.Arguments["value"]
+		return value && call.Arguments["key_name"] == c.Name
+	})
 }
 
 func (f *stale) Hint(*fault.Adviser) (string, error) {

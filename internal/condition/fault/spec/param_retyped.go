@@ -94,6 +94,11 @@ func (f *paramRetyped) Place(p *fault.Placement) string {
 // chooseArgument chooses a literal of a call, and a type in which every call of the plan to that tool can give it.
 func (f *paramRetyped) chooseArgument(p *fault.Placement, s *fault.Site) bool {
 	for _, l := range p.Literals(s) {
+		if schema := s.Tool.Parameters; schema != nil {
+			if property := schema.Property(l.Name); property != nil && len(property.Enum) > 0 {
+				continue // no service turns a closed choice into a list
+			}
+		}
 		f.Argument, f.Wants = l.Name, retypedList
 		if year, ok := l.Value.(int64); ok && isYear(year) {
 			f.Wants = p.Pick("type", retypedDate, retypedText)

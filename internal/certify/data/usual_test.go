@@ -1,0 +1,82 @@
+package data_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/certify/data"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/task"
+	_ "modernc.org/sqlite"
+)
+
+const ships = `
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, port TEXT, crew INT, length REAL, built INT, bought TEXT, v TEXT);
+INSERT INTO ship VALUES (1,'Ada','Bergen',12,31.5,1990,'1991-04-02','x'),(2,'Brise','Oslo',9,18.25,2004,'2004-11-30','x'),
+ (3,'Corvus','Bergen',140,220.5,2004,'2006-01-15','y'),(4,'Dione','Oslo',31,65.5,2011,'2012-06-01','x'),
+ (5,'Elba','Oslo',44,80.75,2015,'2015-07-09','x'),(6,'Fram','Larvik',7,12.5,2004,'2005-03-20','y');`
+
+// Defaults of a comparison are other values of the column, the most frequent first; those of a bound are between the
+// smallest and the largest; limits, offsets, patterns and counts have the defaults that services give them.
+func TestUsual(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ships.sqlite")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = db.ExecContext(t.Context(), ships); err != nil {
+		t.Fatal(err)
+	}
+	if err = db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w, err := database.Open(path, database.Options{Conns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	sch, err := w.Schema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		sql           string
+		value         any
+		table, column string
+		want          string
+		key           bool
+	}{
+		{"SELECT name FROM ship WHERE port = 'Bergen'", "Bergen", "ship", "port", "[Oslo Larvik]", false},
+		{"SELECT name FROM ship WHERE port = 'Oslo'", "Oslo", "", "", "[Bergen Larvik]", false},
+		{"SELECT port FROM ship WHERE name = 'Ada'", "Ada", "ship", "name", "[Brise Corvus Dione Elba Fram]", true},
+		{"SELECT name FROM ship WHERE v = 'x'", "x", "ship", "v", "[y]", false},
+		{"SELECT name FROM ship WHERE crew > 20", int64(20), "ship", "crew", "[30 100 10]", false},
+		{"SELECT name FROM ship WHERE length < 15.5", 15.5, "ship", "length", "[50 100 20]", false},
+		{"SELECT name FROM ship WHERE built >= 1995", int64(1995), "ship", "built", "[2004 1990 2011 2015]", false},
+		{"SELECT name FROM ship WHERE bought < '2000-01-01'", "2000-01-01", "ship", "bought",
+			"[2012-01-01 2004-01-01 2015-01-01 2005-01-01]", false},
+		{"SELECT name FROM ship WHERE strftime('%Y', bought) = '2012'", "2012", "", "", "[1991 2004 2005 2006 2015]", true},
+		{"SELECT name FROM ship WHERE name LIKE '%ra%'", "ra", "ship", "name", "[]", false},
+		{"SELECT name FROM ship ORDER BY crew LIMIT 3", int64(3), "", "", "[10 20 5 100]", false},
+		{"SELECT port FROM ship GROUP BY port HAVING count(*) > 1", int64(1), "", "", "[10 5]", false},
+		{"SELECT port FROM ship GROUP BY port HAVING avg(crew) > 25", int64(25), "", "", "[0 1 10 100]", false},
+		{"SELECT name FROM ship WHERE port = 'Bergen'", "Trondheim", "ship", "port", "[]", false},
+	} {
+		tasks := []*task.Task{{ID: "t", Database: "ships", SQL: test.sql}}
+		usual, err := data.UsualOf(t.Context(), tasks, func(
+			ctx context.Context, work func(context.Context, *data.Database) error,
+		) error {
+			return work(ctx, &data.Database{Name: "ships", World: w, Schema: sch})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, key := usual["t"].For(test.value, test.table, test.column)
+		if got := fmt.Sprint(values); got != test.want || key != test.key {
+			t.Errorf("%s: %s, %v; want %s, %v", test.sql, got, key, test.want, test.key)
+		}
+	}
+}
