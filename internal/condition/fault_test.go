@@ -99,6 +99,13 @@ func (seaUsual) For(value any, _, _ string) ([]task.Value, bool) {
 	return []task.Value{task.Integer(2000)}, false
 }
 
+func (seaUsual) Idle(any, string, string) bool { return false }
+
+// idleUsual says of every value that it makes no difference.
+type idleUsual struct{ seaUsual }
+
+func (idleUsual) Idle(any, string, string) bool { return true }
+
 // placed places a kind with the first plan that lets it.
 func placed(tb testing.TB, f Fault, variant string) ([]Condition, fault.PlaceInput) {
 	tb.Helper()
@@ -242,6 +249,7 @@ func TestPlaceRefuses(t *testing.T) {
 		{"spec.param-renamed", fault.ReasonNoArgument, func(in *fault.PlaceInput) { in.Plan.Calls[0].Arguments = nil }},
 		{"call.coerced-argument", fault.ReasonNoArgument,
 			func(in *fault.PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
+		{"call.dropped-argument", fault.ReasonIdle, func(in *fault.PlaceInput) { in.Usual = idleUsual{} }},
 		{"spec.result-reshaped", fault.ReasonNoRows, func(in *fault.PlaceInput) { in.Plan.Answer = "call_9" }},
 		{"exec.crash", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 0 }},
 		{"out.truncated", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},

@@ -25,9 +25,10 @@ type usualFor struct {
 	table, column string
 	values        []task.Value // the most usual first
 	key           bool         // no two rows share a value, so that none is usual
+	idle          bool         // the query returns the same without the conditions on the value
 }
 
-// UsualOf reads the usual values of the requests of tasks, by task. The function databases calls its argument for each
+// UsualOf reads the usual values of the requests of tasks, and which values make no difference, by task. The function databases calls its argument for each
 // database, in parallel. The error is Seatrial's own failure.
 func UsualOf(
 	ctx context.Context, tasks []*task.Task, databases func(context.Context, func(context.Context, *Database) error) error,
@@ -79,11 +80,17 @@ const (
 // one, of a limit the usual sizes of pages. The error is Seatrial's own failure.
 func (l *lister) of(ctx context.Context, q *sqlast.Query) (Usual, error) {
 	var list Usual
+	answer, err := l.digest(ctx, q.Source)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range parameter.Givens(q) {
 		u := usualFor{text: plain(g.Value), table: g.Table, column: g.Column}
+		if u.idle, err = l.idle(ctx, q, g.Node, answer); err != nil {
+			return nil, err
+		}
 		var values []counted
 		if table := q.SoleSource(g.Other); table != nil {
-			var err error
 			if values, err = l.count(ctx, q, g.Other, table); err != nil {
 				return nil, err
 			}
@@ -120,21 +127,7 @@ func (u Usual) For(value any, table, column string) (values []task.Value, key bo
 		return nil, false
 	}
 	text := plain(scalar)
-	best, score := -1, -1
-	for i := range u {
-		points := 0
-		switch {
-		case u[i].text != text:
-			continue
-		case u[i].table == table && u[i].column == column:
-			points = 2
-		case u[i].column != "" && strings.HasSuffix(column, u[i].column):
-			points = 1
-		}
-		if points > score {
-			best, score = i, points
-		}
-	}
+	best := u.find(text, table, column)
 	if best < 0 {
 		return nil, false
 	}
@@ -150,6 +143,65 @@ func (u Usual) For(value any, table, column string) (values []task.Value, key bo
 		}
 	}
 	return values, u[best].key
+}
+
+// Idle reports whether the request has the same answer without the conditions on a value, so that nothing changes where
+// it is lost. The value is compared with a column as in [Usual.For].
+func (u Usual) Idle(value any, table, column string) bool {
+	scalar, ok := task.Scalar(value)
+	if !ok {
+		return false
+	}
+	at := u.find(plain(scalar), table, column)
+	return at >= 0 && u[at].idle
+}
+
+// find returns the position of the value of a text and a column that fits best, or -1.
+func (u Usual) find(text, table, column string) int {
+	best, score := -1, -1
+	for i := range u {
+		points := 0
+		switch {
+		case u[i].text != text:
+			continue
+		case u[i].table == table && u[i].column == column:
+			points = 2
+		case u[i].column != "" && strings.HasSuffix(column, u[i].column):
+			points = 1
+		}
+		if points > score {
+			best, score = i, points
+		}
+	}
+	return best
+}
+
+// idle reports whether a query has the same answer, by its digest, without the conditions on a literal.
+func (l *lister) idle(ctx context.Context, q *sqlast.Query, literal ast.Expr, answer string) (bool, error) {
+	if answer == "" {
+		return false, nil
+	}
+	asked := q.Source[:literal.Pos()] + "?1" + q.Source[literal.End():]
+	bare, can := sqlast.WithoutParameter(asked, 1)
+	if !can {
+		return false, nil
+	}
+	digest, err := l.digest(ctx, bare, nil)
+	return digest == answer, err
+}
+
+// digest returns the digest of what a statement returns, in any order; "" if it cannot be executed. The error is
+// Seatrial's own failure.
+func (l *lister) digest(ctx context.Context, statement string, values ...task.Value) (string, error) {
+	r, err := l.world.Query(ctx, statement, values)
+	switch {
+	case err == nil:
+		return r.Digest(false), nil
+	case database.Judged(err):
+		return "", nil
+	default:
+		return "", err
+	}
 }
 
 // count reads the values of an expression over one table, the most frequent first.

@@ -19,9 +19,9 @@ INSERT INTO ship VALUES (1,'Ada','Bergen',12,31.5,1990,'1991-04-02','x'),(2,'Bri
  (3,'Corvus','Bergen',140,220.5,2004,'2006-01-15','y'),(4,'Dione','Oslo',31,65.5,2011,'2012-06-01','x'),
  (5,'Elba','Oslo',44,80.75,2015,'2015-07-09','x'),(6,'Fram','Larvik',7,12.5,2004,'2005-03-20','y');`
 
-// Defaults of a comparison are other values of the column, the most frequent first; those of a bound are between the
-// smallest and the largest; limits, offsets, patterns and counts have the defaults that services give them.
-func TestUsual(t *testing.T) {
+// openShips opens the database of these tests.
+func openShips(t *testing.T) *data.Database {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "ships.sqlite")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -42,6 +42,28 @@ func TestUsual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &data.Database{Name: "ships", World: w, Schema: sch}
+}
+
+// usualOf reads the usual values of one query.
+func usualOf(t *testing.T, db *data.Database, query string) data.Usual {
+	t.Helper()
+	tasks := []*task.Task{{ID: "t", Database: "ships", SQL: query}}
+	usual, err := data.UsualOf(t.Context(), tasks, func(
+		ctx context.Context, work func(context.Context, *data.Database) error,
+	) error {
+		return work(ctx, db)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return usual["t"]
+}
+
+// Defaults of a comparison are other values of the column, the most frequent first; those of a bound are between the
+// smallest and the largest; limits, offsets, patterns and counts have the defaults that services give them.
+func TestUsual(t *testing.T) {
+	db := openShips(t)
 	for _, test := range []struct {
 		sql           string
 		value         any
@@ -65,18 +87,34 @@ func TestUsual(t *testing.T) {
 		{"SELECT port FROM ship GROUP BY port HAVING avg(crew) > 25", int64(25), "", "", "[0 1 10 100]", false},
 		{"SELECT name FROM ship WHERE port = 'Bergen'", "Trondheim", "ship", "port", "[]", false},
 	} {
-		tasks := []*task.Task{{ID: "t", Database: "ships", SQL: test.sql}}
-		usual, err := data.UsualOf(t.Context(), tasks, func(
-			ctx context.Context, work func(context.Context, *data.Database) error,
-		) error {
-			return work(ctx, &data.Database{Name: "ships", World: w, Schema: sch})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		values, key := usual["t"].For(test.value, test.table, test.column)
+		values, key := usualOf(t, db, test.sql).For(test.value, test.table, test.column)
 		if got := fmt.Sprint(values); got != test.want || key != test.key {
 			t.Errorf("%s: %s, %v; want %s, %v", test.sql, got, key, test.want, test.key)
+		}
+	}
+}
+
+// TestIdle looks for values whose loss changes no answer, on a database where that can be read off the rows.
+func TestIdle(t *testing.T) {
+	db := openShips(t)
+	for _, test := range []struct {
+		sql    string
+		value  any
+		column string
+		want   bool
+	}{
+		{"SELECT name FROM ship WHERE port = 'Bergen'", "Bergen", "port", false},
+		{"SELECT name FROM ship WHERE crew > 0", int64(0), "crew", true},
+		{"SELECT name FROM ship WHERE crew > 0", int64(1), "crew", false}, // no value of the query
+		{"SELECT name FROM ship WHERE crew > 20", int64(20), "crew", false},
+		{"SELECT max(crew) FROM ship WHERE crew > 20", int64(20), "crew", true},
+		{"SELECT count(*) FROM ship WHERE port = 'Oslo' AND crew > 0", int64(0), "crew", true},
+		{"SELECT count(*) FROM ship WHERE port = 'Oslo' AND crew > 0", "Oslo", "port", false},
+		{"SELECT name FROM ship LIMIT 50", int64(50), "", true},
+		{"SELECT crew + 1 FROM ship WHERE crew > 0", int64(0), "crew", true},
+	} {
+		if got := usualOf(t, db, test.sql).Idle(test.value, "ship", test.column); got != test.want {
+			t.Errorf("%s: %v is idle: %v, want %v", test.sql, test.value, got, test.want)
 		}
 	}
 }

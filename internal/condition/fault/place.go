@@ -16,14 +16,17 @@ type PlaceInput struct {
 	Seed  uint64       // of the instance
 	// Wording is one of [WordingNames], or "" for the first plain form everywhere.
 	Wording string
-	// Usual knows the values that a service could have as a default in place of one of the request; nil knows none.
+	// Usual knows the values that a service could have as a default in place of one of the request, and which values make
+	// no difference; nil knows nothing.
 	Usual Usual
 }
 
 // Usual lists the values that a service could have as a default in place of a value, the most usual first. The value is
 // compared with a column, "" if that is not known. The result key reports that no two rows share a value of the column.
+// Idle reports whether the request has the same answer without the conditions on a value.
 type Usual interface {
 	For(value any, table, column string) (values []task.Value, key bool)
+	Idle(value any, table, column string) bool
 }
 
 // Reasons why a kind does not fit a task, a closed list.
@@ -35,6 +38,7 @@ const (
 	ReasonFewCalls    = "fewer_calls"
 	ReasonNoArgument  = "no_argument"
 	ReasonNoDefault   = "no_default"
+	ReasonIdle        = "idle_argument"
 	ReasonNoRows      = "no_rows"
 	ReasonFewRows     = "too_few_rows"
 	ReasonOrderFree   = "order_free"
@@ -57,6 +61,7 @@ var Reasons = map[string]string{
 	ReasonFewCalls:   "the plan calls fewer tools than there are to be failpoints",
 	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
 	ReasonNoDefault:  "no argument of the plan has a value in whose place a service could have a default",
+	ReasonIdle:       "the answer is the same without any one argument that could be lost",
 	ReasonNoRows:     "no call of the plan hands over rows that something depends on",
 	ReasonFewRows:    "no call of the plan that something depends on has enough rows",
 	ReasonOrderFree:  "the order of the answer does not matter, or turning it round changes nothing",

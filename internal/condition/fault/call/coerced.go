@@ -58,8 +58,9 @@ var coercions = []string{
 // Coerced is call.coerced-argument.
 var Coerced = altering(fault.Kind{
 	Name: "call.coerced-argument", Summary: "the value of an argument is coerced on its way",
-	Survival: fault.Survival{Parameters: "tool; argument; strict; how: " + strings.Join(coercions, ", ")},
-	New:      func() fault.Fault { return &coerced{} },
+	Survival:   fault.Survival{Parameters: "tool; argument; strict; how: " + strings.Join(coercions, ", ")},
+	NeedsUsual: true,
+	New:        func() fault.Fault { return &coerced{} },
 }, fault.Proxy{
 	Says: "An argument is coerced on its way. The result echoes the arguments that were applied.",
 	Settings: []fault.Setting{{
@@ -81,9 +82,14 @@ type coerced struct {
 }
 
 func (f *coerced) Place(p *fault.Placement) string {
+	can := func(s *fault.Site, l fault.Literal) bool { return len(coercionsOf(s, l.Value, l.Name)) > 0 }
+	// Where the answer is the same without an argument, another value may change nothing either.
 	s, reason := f.place(p, fault.ReasonNoArgument, func(s *fault.Site, l fault.Literal) bool {
-		return len(coercionsOf(s, l.Value, l.Name)) > 0
+		return can(s, l) && !idle(p, s, l.Name)
 	})
+	if reason != "" {
+		s, reason = f.place(p, fault.ReasonNoArgument, can)
+	}
 	if reason == "" {
 		f.How = p.Pick("how", coercionsOf(s, s.Call.Arguments[f.Argument], f.Argument)...)
 	}
@@ -100,10 +106,14 @@ func coercionsOf(s *fault.Site, value any, argument string) []string {
 		list = ofNumber(s, value, argument)
 	case strings.TrimSpace(text) != text:
 		list = []string{coerceTrimmed}
+	case year.MatchString(text) && isBound(s, argument):
+		list = []string{coerceDate} // other forms sort like the year itself, or before all years
 	case year.MatchString(text):
 		list = []string{coerceDate, coerceNumber, coerceTwoDigits}
 	case date.MatchString(text):
 		list = []string{coerceSwapped, coerceEpoch}
+	case isDigits(text) && isBound(s, argument) && (&coerced{How: coerceClipped}).coerceText(text) != text:
+		list = []string{coerceClipped} // a fraction of 0 changes no order of numbers
 	case isDigits(text):
 		list = []string{coerceNumber}
 	case ignoresCase(s, argument):
@@ -165,6 +175,12 @@ var (
 	year = regexp.MustCompile(`^[12]\d{3}$`)
 	date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
 )
+
+// isBound reports whether values are compared with an argument by their order.
+func isBound(s *fault.Site, argument string) bool {
+	b := fault.BindingOf(s.Tool, argument)
+	return b != nil && b.Role == task.RoleCompare
+}
 
 func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
@@ -229,6 +245,10 @@ func (f *coerced) coerceText(text string) string {
 			return cmp.Or(short, "0")
 		}
 		return text + ".0"
+	case coerceClipped:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && isDigits(text) {
+			return strconv.FormatInt(f.coerceWholeNumber(n), 10)
+		}
 	case coerceDate, coerceTwoDigits, coerceSwapped:
 		return f.coerceDay(text)
 	case coerceEpoch:

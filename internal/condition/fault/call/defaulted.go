@@ -82,11 +82,26 @@ func usual(p *fault.Placement, s *fault.Site, argument string) (values []task.Va
 	if p.Usual == nil {
 		return nil, false
 	}
-	if b := fault.BindingOf(s.Tool, argument); b != nil {
-		return p.Usual.For(value, b.Table, b.Column)
+	table, column := comparedWith(s, argument)
+	return p.Usual.For(value, table, column)
+}
+
+// idle reports whether the answer is the same where an argument is lost.
+func idle(p *fault.Placement, s *fault.Site, argument string) bool {
+	if p.Usual == nil {
+		return false
 	}
-	column, _ := s.Call.Arguments[argumentKey].(string)
-	return p.Usual.For(value, "", column)
+	table, column := comparedWith(s, argument)
+	return p.Usual.Idle(s.Call.Arguments[argument], table, column)
+}
+
+// comparedWith returns the column that an argument is compared with, as far as it is known.
+func comparedWith(s *fault.Site, argument string) (table, column string) {
+	if b := fault.BindingOf(s.Tool, argument); b != nil {
+		return b.Table, b.Column
+	}
+	column, _ = s.Call.Arguments[argumentKey].(string)
+	return "", column
 }
 
 // ChangeArguments implements [fault.ArgumentStep].

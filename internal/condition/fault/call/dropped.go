@@ -12,8 +12,9 @@ import (
 // Dropped is call.dropped-argument.
 var Dropped = altering(fault.Kind{
 	Name: "call.dropped-argument", Summary: "an argument is lost on its way, and the tool answers without it",
-	Survival: fault.Survival{Parameters: "tool; argument; strict: the name of the strict form"},
-	New:      func() fault.Fault { return &dropped{} },
+	Survival:   fault.Survival{Parameters: "tool; argument; strict: the name of the strict form"},
+	NeedsUsual: true,
+	New:        func() fault.Fault { return &dropped{} },
 }, fault.Proxy{
 	Says: "An argument is lost on its way. The result echoes the arguments that were applied.",
 	Make: func(s fault.Settings) fault.Fault { return &dropped{proxied(s)} },
@@ -22,10 +23,18 @@ var Dropped = altering(fault.Kind{
 type dropped struct{ alteration }
 
 func (f *dropped) Place(p *fault.Placement) string {
-	_, reason := f.place(p, fault.ReasonNoArgument, func(s *fault.Site, l fault.Literal) bool {
+	can := func(s *fault.Site, l fault.Literal) bool {
 		_, can := without(s.Tool, l.Name, s.Tool.Body.Statement)
 		return can
+	}
+	_, reason := f.place(p, fault.ReasonIdle, func(s *fault.Site, l fault.Literal) bool {
+		return can(s, l) && !idle(p, s, l.Name)
 	})
+	if reason == fault.ReasonIdle {
+		if _, none := f.place(p, fault.ReasonNoArgument, can); none != "" {
+			return none
+		}
+	}
 	return reason
 }
 
