@@ -22,7 +22,7 @@ import (
 )
 
 // format is the version of an index. Another version of grading makes another index.
-const format = "seatrial.index/1+" + grade.Format
+const format = "seatrial.index/2+" + grade.Format
 
 const schemaSQL = `
 CREATE TABLE source (state TEXT NOT NULL);  -- one row: the state of the run that all of it is in the index, else ""
