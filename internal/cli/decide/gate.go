@@ -102,7 +102,7 @@ func (h *Host) printGate(v *gate.Verdict, junit, markdown string) error {
 		writeText(h.Getenv("GITHUB_STEP_SUMMARY"), v.Markdown(), os.O_APPEND)); err != nil {
 		return err
 	}
-	if h.Getenv("GITHUB_ACTIONS") == "true" {
+	if h.Getenv("GITHUB_ACTIONS") == "true" && !h.JSON() { // JSON is one object
 		h.Printf("%s", v.Annotations())
 	}
 	if h.JSON() {
