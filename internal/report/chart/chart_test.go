@@ -219,7 +219,6 @@ func inverse(t *testing.T, root *element, rows []Row, along func(point) float64)
 	return len(rows)
 }
 
-// TestTheImageShowsTheIntervals looks at the pixels along an interval.
 // TestManyPanelsAreSmall counts the panels of curves beside each other: more than six are drawn small, three in a row.
 func TestManyPanelsAreSmall(t *testing.T) {
 	for panels, want := range map[int]int{4: 2, manyCurves: 2, manyCurves + 1: 3, 9: 3} {
@@ -245,6 +244,7 @@ func TestManyPanelsAreSmall(t *testing.T) {
 	}
 }
 
+// TestTheImageShowsTheIntervals looks at the pixels along an interval.
 func TestTheImageShowsTheIntervals(t *testing.T) {
 	c := &Chart{Panels: []Panel{&Rows{Axis: Shares(""), Rows: []Row{{Label: "a", Points: []Point{
 		{Value: 0.5, Interval: &[2]float64{0.3, 0.9}}}}}}}}
