@@ -152,7 +152,7 @@ type contrast struct {
 const rateNote = "without errors: without external errors. with errors: the first right tool that the agent tries " +
 	"fails for " +
 	"good, and another way to the answer is left. decrease is relative to the rate without errors. s.e.: the " +
-	"cluster-robust standard error; tasks of one SQL are one cluster. Where there are instances with errors, " +
+	"cluster-robust standard error, over the clusters of the interval. Where there are instances with errors, " +
 	"those without are of the same tasks."
 
 // contrasts summarizes both sides of the settings that are wanted.
