@@ -136,6 +136,9 @@ func (a *app) exportBundle(ctx context.Context, path, suiteDir, out string, filt
 	if err := os.WriteFile(out, text.Bytes(), 0o600); err != nil {
 		return err
 	}
+	if a.asJSON {
+		return nil
+	}
 	a.printf("%s and %d clean ones: %s\n", table.Counted(len(ids), "episode"), n-len(ids), out)
 	return nil
 }

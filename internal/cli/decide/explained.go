@@ -106,6 +106,9 @@ func (h *Host) writeSheet(list []*explained, name string, n int, seed uint64) er
 	if err := writeNew(name, text.Bytes()); err != nil {
 		return err
 	}
+	if h.JSON() {
+		return nil
+	}
 	h.Printf("%s: %d explanations; write %s or %s as the verdict of each, and your name as the reviewer\n", name,
 		len(list), verdictRight, verdictWrong)
 	return nil

@@ -225,11 +225,13 @@ func (h *Host) write(c *chart.Chart, out string, p picture) error {
 	return h.save(out, data)
 }
 
-// save writes a file and says so.
+// save writes a file and says so. Under --json it prints nothing.
 func (h *Host) save(out string, data []byte) error {
 	if err := os.WriteFile(out, data, 0o644); err != nil {
 		return diag.Usagef("%v", err)
 	}
-	h.Printf("%s: %d kB\n", out, (len(data)+999)/1000)
+	if !h.JSON() {
+		h.Printf("%s: %d kB\n", out, (len(data)+999)/1000)
+	}
 	return nil
 }

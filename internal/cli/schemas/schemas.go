@@ -99,7 +99,7 @@ func outputs() []entry {
 		of[result.Python]("python", "python --json", result.FormatPython, "python"),
 		of[report.Report]("report", "demo, try, run, resume, report and grade --json", report.Format,
 			"demo", "grade", "report", "resume", "run", "try"),
-		of[table.Values]("table", "report --table --json", table.DocumentFormat, "report"),
+		of[table.Values]("table", "report --table and reproduce --plan --json", table.DocumentFormat, "report", "reproduce"),
 		of[recipe.Document]("reproduction", "reproduce --json, and its report.json", recipe.Format, "reproduce"),
 		of[fleet.Status]("status", "status and steer --json", fleet.StatusFormat, "status", "steer"),
 		of[result.Merge]("merge", "merge --json", result.FormatMerge, "merge"),
