@@ -39,7 +39,9 @@ func Sample(ctx context.Context, list []*Run, limit int) ([][]report.Row, *Sampl
 			rows[i] = append(rows[i], e.Row)
 			if read++; read > limit/4 && s.dropped {
 				read, s.dropped = 0, false
-				compact(i)
+				for k := range i + 1 {
+					compact(k)
+				}
 			}
 			return nil
 		}); err != nil {
