@@ -153,13 +153,11 @@ func (h *Handler) session(key string) (*session, error) {
 	return s, nil
 }
 
-// Shows reports whether a session exists whose agent sees a tool or an act of that name.
-func (h *Handler) Shows(key, tool string) bool {
+// Has reports whether a session exists.
+func (h *Handler) Has(key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.sessions[key]
-	return s != nil && (slices.ContainsFunc(s.view.Tools, func(t *task.Tool) bool { return t.Name == tool }) ||
-		s.act(tool) != nil)
+	return h.sessions[key] != nil
 }
 
 func (s *session) act(name string) *Act {

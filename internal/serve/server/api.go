@@ -132,7 +132,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 			a.callEndpoint(w, r, episode, path)
 			return
 		}
-		if key, tool := nemogym.Address(r); key != "" && a.nemoGym.Shows(key, tool) {
+		if key, tool := nemogym.Address(r); key != "" && a.nemoGym.Has(key) { // also /reset of OpenEnv
 			a.nemoGym.ServeCall(w, r, key, tool)
 			return
 		}
