@@ -63,6 +63,8 @@ func ForcedWrites(ctx context.Context, address, ca string) (every time.Duration,
 		return 0, errors.New("JetStream is off there")
 	case said.JetStream.Config.Always:
 		return 0, nil
+	case said.JetStream.Config.Every == 0: // it does not say, or takes its default
+		return 2 * time.Minute, nil
 	}
 	return said.JetStream.Config.Every, nil
 }
