@@ -121,9 +121,7 @@ func (h *Handler) Seed(ctx context.Context, row []byte) (key string, err error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.used = h.config.Now()
-	if len(h.sessions) >= maxSessions {
-		h.sweep(s.used)
-	}
+	h.sweep(s.used, len(h.sessions) >= maxSessions)
 	if len(h.sessions) >= maxSessions {
 		return "", refuse(training.RefusedFull, "There are %d sessions, and no more may be.", maxSessions)
 	}
@@ -131,10 +129,10 @@ func (h *Handler) Seed(ctx context.Context, row []byte) (key string, err error) 
 	return key, nil
 }
 
-// sweep lets sessions go that nobody has used for long, and verified ones.
-func (h *Handler) sweep(now time.Time) {
+// sweep lets sessions go that nobody has used for long, and verified ones if there are as many as may be.
+func (h *Handler) sweep(now time.Time, full bool) {
 	for key, s := range h.sessions {
-		if now.Sub(s.used) >= h.config.Idle || s.verified {
+		if now.Sub(s.used) >= h.config.Idle || full && s.verified {
 			delete(h.sessions, key)
 		}
 	}
