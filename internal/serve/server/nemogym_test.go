@@ -233,3 +233,21 @@ func TestNemoGymBounded(t *testing.T) {
 	(&gymAgent{t: t, h: h}).post(http.StatusOK, "/seed_session", seed)
 	first.post(http.StatusNotFound, "/verify", `{`+gymNothing+`}`)
 }
+
+// An answer that a hint sends back is verified all the same, and every name that is posted in a session is a call, also
+// that of another address.
+func TestNemoGymOwnsItsSessions(t *testing.T) {
+	h := server.NewHandler(newCore(t, nil), server.Options{})
+	id := instances(t, "")[0].ID
+	g := &gymAgent{t: t, h: h}
+	g.post(http.StatusOK, "/seed_session", fmt.Sprintf(`{"seatrial":{"instance":%q,"hints":"check"}}`, id))
+	verified := g.post(http.StatusOK, "/verify", fmt.Sprintf("{"+gymSaid+"}", `"never"`))
+	if verified.Reward == nil || *verified.Reward != 0 {
+		t.Errorf("verified: %+v", verified)
+	}
+	g = &gymAgent{t: t, h: h}
+	g.post(http.StatusOK, "/seed_session", fmt.Sprintf(`{"seatrial":{"instance":%q}}`, id))
+	if called := g.post(http.StatusOK, "/reset", `{}`); called.Tool != "reset" || called.Error.Code == "" {
+		t.Errorf("a call of reset: %+v", called)
+	}
+}
