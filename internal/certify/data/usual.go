@@ -28,8 +28,8 @@ type usualFor struct {
 	idle          bool         // the query returns the same without the conditions on the value
 }
 
-// UsualOf reads the usual values of the requests of tasks, and which values make no difference, by task. The function databases calls its argument for each
-// database, in parallel. The error is Seatrial's own failure.
+// UsualOf reads the usual values of the requests of tasks, and which values make no difference, by task. The function
+// databases calls its argument for each database, in parallel. The error is Seatrial's own failure.
 func UsualOf(
 	ctx context.Context, tasks []*task.Task, databases func(context.Context, func(context.Context, *Database) error) error,
 ) (map[string]Usual, error) {
