@@ -55,9 +55,8 @@ func folded(text string, width int) string {
 			at = indent(line) + 4
 			head = strings.Repeat(" ", at)
 		}
-		for _, part := range table.Wrapped(rest, width-at) {
-			b.WriteString(head + part + "\n")
-			head = strings.Repeat(" ", at)
+		for _, part := range table.Hanging(head, rest, width-at) {
+			b.WriteString(part + "\n")
 		}
 	}
 	return b.String()

@@ -180,10 +180,8 @@ func (h *Host) list(s *figures.Source) error {
 // printColumns prints the name of a chart and a text beside it, which continues under itself.
 func (h *Host) printColumns(name, text string) {
 	const column = 16
-	head := fmt.Sprintf("%-*s", column, name)
-	for _, line := range table.Wrapped(text, max(column, h.Width()-column)) {
-		h.Printf("%s%s\n", head, line)
-		head = strings.Repeat(" ", column)
+	for _, line := range table.Hanging(fmt.Sprintf("%-*s", column, name), text, max(column, h.Width()-column)) {
+		h.Printf("%s\n", line)
 	}
 }
 

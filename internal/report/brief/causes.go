@@ -33,13 +33,8 @@ func Causes(rows []report.Row, width int) string {
 		counts map[string]int
 	}{{"clean", clean}, {"under faults", faulted}} {
 		if len(part.counts) > 0 {
-			for i, line := range table.Wrapped(CountList(part.counts), width-16) {
-				name := ""
-				if i == 0 {
-					name = part.name + ":"
-				}
-				fmt.Fprintf(&b, "  %-13s %s\n", name, line)
-			}
+			head := fmt.Sprintf("  %-13s ", part.name+":")
+			b.WriteString(strings.Join(table.Hanging(head, CountList(part.counts), width-table.Width(head)), "\n") + "\n")
 		}
 	}
 	return b.String()

@@ -115,12 +115,10 @@ func (v *Verdict) Text(width int) string {
 	lines := append(table.Wrapped(v.Sentence(), width), "")
 	for i := range v.Results {
 		r := &v.Results[i]
-		head := r.Decision
-		for _, text := range append(table.Wrapped(r.Text, max(20, width-14)), fmt.Sprintf("%s [%s], %s, %s", r.value(),
-			r.bounds(), table.Counted(r.Clusters, "cluster"), table.Counted(r.Episodes, "episode"))) {
-			lines = append(lines, fmt.Sprintf("%-12s  %s", head, text))
-			head = ""
-		}
+		const column = 14
+		lines = append(lines, table.Hanging(fmt.Sprintf("%-*s", column, r.Decision), r.Text, max(20, width-column))...)
+		lines = append(lines, fmt.Sprintf("%-*s%s [%s], %s, %s", column, "", r.value(), r.bounds(),
+			table.Counted(r.Clusters, "cluster"), table.Counted(r.Episodes, "episode")))
 	}
 	lines = append(lines, "")
 	for _, note := range v.notes() {

@@ -51,8 +51,8 @@ func (r *Result) Text(terminal table.Terminal) string {
 	}
 	b.WriteString("\nKnown differences from the paper\n\n")
 	for _, d := range r.Differences {
-		lines := table.Wrapped(terminal.Safe(d.sentence()), max(0, terminal.Width-2))
-		b.WriteString("- " + strings.Join(lines, "\n  ") + "\n")
+		lines := table.Hanging("- ", terminal.Safe(d.sentence()), max(0, terminal.Width-2))
+		b.WriteString(strings.Join(lines, "\n") + "\n")
 	}
 	return b.String()
 }

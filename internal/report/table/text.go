@@ -338,6 +338,16 @@ func Wrapped(text string, limit int) []string {
 	return append(lines, line)
 }
 
+// Hanging breaks a text into lines of at most limit cells. The first line follows head, and the others as many blanks.
+func Hanging(head, text string, limit int) []string {
+	lines := Wrapped(text, limit)
+	for i, line := range lines {
+		lines[i] = head + line
+		head = strings.Repeat(" ", Width(head))
+	}
+	return lines
+}
+
 // Markdown writes the table as Markdown.
 func (t *Table) Markdown() string {
 	var b strings.Builder
