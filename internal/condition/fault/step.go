@@ -52,7 +52,8 @@ type ValueStep interface {
 	ChangeValues(c *Call, values []task.Value) ([]task.Value, *Decision)
 }
 
-// StatementStep changes the statement that a tool runs. It is asked after [ValueStep], for the values that it returned.
+// StatementStep changes the statement that a tool runs. It is asked once a call, after [ValueStep]; neighbours run the
+// same statement.
 type StatementStep interface {
 	ChangeStatement(c *Call, statement string) string
 }

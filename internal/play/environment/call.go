@@ -270,7 +270,7 @@ func (e *Environment) answer(ctx context.Context, c *call) (*task.ToolError, err
 func (e *Environment) runStatement(ctx context.Context, c *call) (*task.ToolError, error) {
 	body := c.tool.specification.Body
 	var here bound
-	note := ""
+	statement, note := "", "" // the statement is that of all worlds
 	returned, mistake, err := e.onWorlds(c, body.Ordered, body.Columns, func(world int) (*task.Result, *task.ToolError,
 		error) {
 		values := here.values
@@ -284,10 +284,10 @@ func (e *Environment) runStatement(ctx context.Context, c *call) (*task.ToolErro
 			}
 			b.values = e.stages.changeValues(c, b.values, world)
 			if values = b.values; world == 0 {
-				here = b
+				here, statement = b, e.stages.statement(c)
 			}
 		}
-		r, mistake, err := e.query(ctx, c, world, values)
+		r, mistake, err := e.query(ctx, c, world, statement, values)
 		if lookups := c.tool.lookups(&here); err == nil && mistake == nil && world == 0 && lookups != nil {
 			note, mistake, err = e.note(ctx, c, lookups, isBlank(r))
 		}

@@ -30,16 +30,16 @@ func (e *Environment) worldOf(ctx context.Context, c *call, world int) (World, e
 	return e.world(world), nil
 }
 
-// query runs the tool's statement on a world and names the columns as the tool does. Reaching a limit is the agent's
+// query runs a tool's statement on a world and names the columns as the tool does. Reaching a limit is the agent's
 // mistake; other errors are Seatrial's own.
 func (e *Environment) query(
-	ctx context.Context, c *call, world int, values []task.Value,
+	ctx context.Context, c *call, world int, statement string, values []task.Value,
 ) (*task.Result, *task.ToolError, error) {
 	w, err := e.worldOf(ctx, c, world)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, mistake, err := e.execute(ctx, w, e.stages.statement(c), values, &c.timeouts)
+	r, mistake, err := e.execute(ctx, w, statement, values, &c.timeouts)
 	if mistake != nil || err != nil {
 		return nil, mistake, err
 	}
