@@ -36,17 +36,21 @@ func UsualOf(
 	found := make([]Usual, len(tasks))
 	err := databases(ctx, func(ctx context.Context, db *Database) error {
 		l := lister{db.World, map[string][]counted{}}
+		known := map[string]Usual{} // by SQL: a question has a task in each style
 		for i, t := range tasks {
 			if t.Database != db.Name {
 				continue
 			}
-			q, err := sqlast.Parse(t.SQL, db.Schema)
-			if err != nil {
-				continue // a suite was edited: its plans do not hold either
+			if _, done := known[t.SQL]; !done {
+				q, err := sqlast.Parse(t.SQL, db.Schema)
+				if err != nil {
+					continue // a suite was edited: its plans do not hold either
+				}
+				if known[t.SQL], err = l.of(ctx, q); err != nil {
+					return fmt.Errorf("usual values of task %s: %w", t.ID, err)
+				}
 			}
-			if found[i], err = l.of(ctx, q); err != nil {
-				return fmt.Errorf("usual values of task %s: %w", t.ID, err)
-			}
+			found[i] = known[t.SQL]
 		}
 		return nil
 	})
@@ -79,12 +83,16 @@ const (
 // column, of a bound round numbers and first days of years from the middle of the column, of a search text the empty
 // one, of a limit the usual sizes of pages. The error is Seatrial's own failure.
 func (l *lister) of(ctx context.Context, q *sqlast.Query) (Usual, error) {
-	var list Usual
+	givens := parameter.Givens(q)
+	if len(givens) == 0 {
+		return nil, nil
+	}
 	answer, err := l.digest(ctx, q.Source)
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range parameter.Givens(q) {
+	var list Usual
+	for _, g := range givens {
 		u := usualFor{text: plain(g.Value), table: g.Table, column: g.Column}
 		if u.idle, err = l.idle(ctx, q, g.Node, answer); err != nil {
 			return nil, err
