@@ -54,9 +54,21 @@ func proxied(s fault.Settings) alteration {
 	return alteration{Argument: s.Text("argument", ""), Strict: fault.ProxyTool + StrictSuffix}
 }
 
-// place chooses a call, and of it an argument that is a plain value and fits. The reason missing is for calls without
-// such an argument.
+// place chooses a call, and of it an argument that is a plain value and fits: one that the first function takes or, if
+// there is no such argument, the next function. The reason missing is for calls without an argument that one of them
+// takes.
 func (f *alteration) place(
+	p *fault.Placement, missing string, fits ...func(s *fault.Site, l fault.Literal) bool,
+) (s *fault.Site, reason string) {
+	for _, fit := range fits {
+		if s, reason = f.placeOne(p, missing, fit); reason == "" {
+			break
+		}
+	}
+	return s, reason
+}
+
+func (f *alteration) placeOne(
 	p *fault.Placement, missing string, fits func(s *fault.Site, l fault.Literal) bool,
 ) (*fault.Site, string) {
 	alters := func(s *fault.Site, l fault.Literal) bool { return alterable(s, l) && fits(s, l) }

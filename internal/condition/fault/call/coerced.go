@@ -83,13 +83,9 @@ type coerced struct {
 
 func (f *coerced) Place(p *fault.Placement) string {
 	can := func(s *fault.Site, l fault.Literal) bool { return len(coercionsOf(s, l.Value, l.Name)) > 0 }
+	differs := func(s *fault.Site, l fault.Literal) bool { return can(s, l) && !idle(p, s, l.Name) }
 	// Where the answer is the same without an argument, another value may change nothing either.
-	s, reason := f.place(p, fault.ReasonNoArgument, func(s *fault.Site, l fault.Literal) bool {
-		return can(s, l) && !idle(p, s, l.Name)
-	})
-	if reason != "" {
-		s, reason = f.place(p, fault.ReasonNoArgument, can)
-	}
+	s, reason := f.place(p, fault.ReasonNoArgument, differs, can)
 	if reason == "" {
 		f.How = p.Pick("how", coercionsOf(s, s.Call.Arguments[f.Argument], f.Argument)...)
 	}

@@ -35,17 +35,14 @@ type defaulted struct {
 }
 
 func (f *defaulted) Place(p *fault.Placement) string {
-	// A default for what identifies a record is rarer than one for what many records share.
-	var s *fault.Site
-	reason := fault.ReasonNoDefault
-	for _, keys := range []bool{false, true} {
-		if reason != "" {
-			s, reason = f.place(p, fault.ReasonNoDefault, func(s *fault.Site, l fault.Literal) bool {
-				list, key := usual(p, s, l.Name)
-				return len(list) > 0 && (keys || !key)
-			})
+	fits := func(keys bool) func(s *fault.Site, l fault.Literal) bool {
+		return func(s *fault.Site, l fault.Literal) bool {
+			list, key := usual(p, s, l.Name)
+			return len(list) > 0 && (keys || !key)
 		}
 	}
+	// A default for what identifies a record is rarer than one for what many records share.
+	s, reason := f.place(p, fault.ReasonNoDefault, fits(false), fits(true))
 	if reason == "" {
 		list, _ := usual(p, s, f.Argument)
 		f.Default = fault.Encode(task.Plain(list[0]))
