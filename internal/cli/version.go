@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/seatrial/seatrial/internal/cli/result"
+	"github.com/seatrial/seatrial/internal/diag/program"
 	"github.com/spf13/cobra"
 )
 
@@ -16,15 +17,8 @@ func newVersionInfo(info *debug.BuildInfo) result.Version {
 	if info == nil {
 		return v
 	}
-	v.Version = cmp.Or(info.Main.Version, "(devel)")
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Commit = s.Value
-		case "vcs.modified":
-			v.Modified = s.Value == "true"
-		}
-	}
+	r := program.RecordedIn(info)
+	v.Version, v.Commit, v.Modified = cmp.Or(r.Version, "(devel)"), r.Commit, r.Modified == "true"
 	return v
 }
 

@@ -5,8 +5,10 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/program"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/serve/listen"
 )
@@ -54,16 +56,12 @@ func (w *worker) serveMetrics(ctx context.Context, p *fleet.Worker) (stop func()
 
 // version is that of the program, as figures show it.
 func version() string {
-	name := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		name = info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
-				name += " " + s.Value
-			}
-		}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
 	}
-	return name
+	r := program.RecordedIn(info)
+	return strings.TrimRight(r.Version+" "+r.Commit+" "+r.Modified, " ")
 }
 
 func one(yes bool) int {

@@ -44,6 +44,27 @@ var Code = sync.OnceValues(func() (string, error) {
 	return "file " + hex.EncodeToString(sum.Sum(nil)), nil
 })
 
+// Recorded is what the Go toolchain recorded in a program: its module's version, its commit, and whether it was built
+// from changed files, as "true" or "false". Texts are empty if they are not recorded.
+type Recorded struct{ Version, Commit, Modified string }
+
+// RecordedIn reads a record; info may be nil.
+func RecordedIn(info *debug.BuildInfo) (r Recorded) {
+	if info == nil {
+		return r
+	}
+	r.Version = info.Main.Version
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			r.Commit = s.Value
+		case "vcs.modified":
+			r.Modified = s.Value
+		}
+	}
+	return r
+}
+
 // known returns what the Go toolchain recorded, "" if that does not name the code.
 func known(info *debug.BuildInfo) string {
 	if info == nil {
@@ -52,19 +73,11 @@ func known(info *debug.BuildInfo) string {
 	if info.Main.Sum != "" && info.Main.Replace == nil {
 		return "version " + info.Main.Version
 	}
-	var revision, modified string
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			revision = s.Value
-		case "vcs.modified":
-			modified = s.Value
-		}
-	}
-	if revision == "" || modified != "false" {
+	r := RecordedIn(info)
+	if r.Commit == "" || r.Modified != "false" {
 		return ""
 	}
-	return "commit " + revision
+	return "commit " + r.Commit
 }
 
 // buildID returns the Go build ID of a program in the ELF format, "" if it has none. Its parts are digests of what was
