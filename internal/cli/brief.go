@@ -24,7 +24,7 @@ func (a *app) printBrief(r *report.Report, runs []report.Run, paths []string) {
 	list := brief.Tallies(rows)
 	a.printf("%s", brief.Table(list, a.width()))
 	if slices.ContainsFunc(list, func(t brief.Tally) bool { return brief.TookEffect(&t) }) {
-		a.sentence("\nRecovered, noticed and not noticed are shares of the faults that took effect.")
+		a.sentence("\n" + brief.SharesNote)
 	}
 	if ends := brief.Endings(rows); ends != "" {
 		a.sentence("\nWithout an answer: " + ends)

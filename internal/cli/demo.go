@@ -121,7 +121,7 @@ func (a *app) printDemo(ctx context.Context, out string) (err error) {
 		list[i].Other = brief.Share{} // look-alikes, mirrors and controls are for the full report
 	}
 	a.printf("%s", brief.Table(list, a.width()))
-	a.sentence("\nRecovered, noticed and not noticed are shares of the faults that took effect.")
+	a.sentence("\n" + brief.SharesNote)
 	a.printf("\n")
 	if _, faulted := brief.StoryOf(rows, "retry", "fallback", "blind"); faulted != nil {
 		if err := a.printStory(ctx, run, faulted.Grade.Episode); err != nil {

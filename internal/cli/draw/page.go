@@ -127,7 +127,7 @@ func sentences(r *report.Report, rows []report.Row) []string {
 	var list []string
 	tallies := brief.Tallies(rows)
 	if slices.ContainsFunc(tallies, func(t brief.Tally) bool { return brief.TookEffect(&t) }) {
-		list = append(list, "Recovered, noticed and not noticed are shares of the faults that took effect.")
+		list = append(list, brief.SharesNote)
 	}
 	if ends := brief.Endings(rows); ends != "" {
 		list = append(list, "Without an answer: "+ends)

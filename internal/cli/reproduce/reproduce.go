@@ -98,8 +98,9 @@ func (h *Host) Command() *cobra.Command {
 			return h.reproduce(cmd.Context(), o)
 		},
 	}
+	about := cmd.Long
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) { // reading all recipes would slow every command's start
-		cmd.Long += "\n\nPapers:\n" + strings.TrimRight(papersHelp(), "\n")
+		cmd.Long = about + "\n\nPapers:\n" + strings.TrimRight(papersHelp(), "\n")
 		cmd.Root().HelpFunc()(cmd, args)
 	})
 	f := cmd.Flags()
