@@ -40,12 +40,12 @@ func (b *builder) putUnder(
 		Suite: s, Worlds: worldsOf{b}, Conditions: combinations, Faults: faults, FaultLimit: b.opts.FaultLimit,
 		Wording: b.opts.Wording, Choosing: b.opts.Choosing,
 		Paths: b.ways, Measure: b.measure(), Workers: b.opts.Workers, Progress: &b.done,
-		Databases: func(ctx context.Context, work func(context.Context, *instances.Database) error) error {
+		Databases: func(ctx context.Context, work func(context.Context, *data.Database) error) error {
 			return b.each(ctx, func(ctx context.Context, src *source) error {
 				if src.world == nil {
 					return nil
 				}
-				return work(ctx, &instances.Database{Name: src.name, World: src.world, Schema: src.schema})
+				return work(ctx, &data.Database{Name: src.name, World: src.world, Schema: src.schema})
 			})
 		},
 		Verdicts: func(known map[string]bool) error { return b.readVerdicts(s, known) },

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
@@ -35,7 +36,7 @@ func (m *maker) hopeless(ctx context.Context) (*Yield, error) {
 	m.Progress.Begin(len(m.Suite.Tasks))
 	certifier := NewFaultCertifier(m.stage())
 	around, bases := append([][]condition.Condition{nil}, condition.SearchedWorlds(m.Conditions)...), m.bases()
-	made, err := m.eachTask(ctx, func(ctx context.Context, db *Database) (worker, error) {
+	made, err := m.eachTask(ctx, func(ctx context.Context, db *data.Database) (worker, error) {
 		finder, err := twin.NewFinder(ctx, twin.Config{
 			Database: db.Name, World: db.World, Tools: m.Tools, Seed: m.Suite.Manifest.Seed, Search: m.beyondPaths,
 		})

@@ -37,7 +37,7 @@ type Input struct {
 	Tools      []*task.Tool                 // of all styles, in the suite's order
 	Paths      map[string]*proof.FoundPaths // by task
 	// Databases calls work for each database, in parallel.
-	Databases func(ctx context.Context, work func(context.Context, *Database) error) error
+	Databases func(ctx context.Context, work func(context.Context, *data.Database) error) error
 	Measure   twin.Measure // of similarity, for choosing toolkits
 	Toolmaker Toolmaker
 	Scribe    *Scribe // words requests instead of the rules; nil for rules alone
@@ -58,9 +58,6 @@ type Progress interface {
 	Begin(steps int)
 	Step()
 }
-
-// Database is a database of a suite.
-type Database = data.Database
 
 // Make puts the tasks of a suite under its conditions and faults, family by family, and adds instances, certificates,
 // rejections, twins, made tools and transcripts to the suite. It returns the counts by specification. A [DeriveError]
@@ -386,10 +383,10 @@ func byTask(list []*suite.Instance) [][]*suite.Instance {
 // eachTask calls work for every task with its query, in parallel by database, and adds the yields in the order of the
 // tasks.
 func (m *maker) eachTask(
-	ctx context.Context, open func(context.Context, *Database) (worker, error),
+	ctx context.Context, open func(context.Context, *data.Database) (worker, error),
 ) (*Yield, error) {
 	yields := make([]*Yield, len(m.Suite.Tasks))
-	err := m.Databases(ctx, func(ctx context.Context, db *Database) error {
+	err := m.Databases(ctx, func(ctx context.Context, db *data.Database) error {
 		w, err := open(ctx, db)
 		if err != nil {
 			return err

@@ -83,7 +83,7 @@ func (m *maker) requests(ctx context.Context) (*Yield, error) {
 		}
 	}
 	stage := m.stage()
-	return m.eachTask(ctx, func(ctx context.Context, db *Database) (worker, error) {
+	return m.eachTask(ctx, func(ctx context.Context, db *data.Database) (worker, error) {
 		sch, err := data.Titled(ctx, db.World, db.Name, titles[db.Name])
 		if err != nil {
 			return nil, err

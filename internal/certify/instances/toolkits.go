@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -67,7 +68,7 @@ func (m *maker) toolkits(ctx context.Context) (*Yield, error) {
 	m.Suite.Made = made
 	defer func() { m.Suite.Made = before }()
 	certifier := NewFaultCertifier(m.stage())
-	y, err := m.eachTask(ctx, func(_ context.Context, db *Database) (worker, error) {
+	y, err := m.eachTask(ctx, func(_ context.Context, db *data.Database) (worker, error) {
 		return &toolkitProver{choices: c, certifier: certifier, world: db.World}, nil
 	})
 	if err != nil {
@@ -93,7 +94,7 @@ type chosenToolkit struct {
 	refused *twin.Refusal
 }
 
-func (c *toolkitChoices) chooser(ctx context.Context, db *Database) (worker, error) {
+func (c *toolkitChoices) chooser(ctx context.Context, db *data.Database) (worker, error) {
 	finder, err := twin.NewFinder(ctx, twin.Config{
 		Database: db.Name, World: db.World, Tools: c.Tools, Seed: c.Suite.Manifest.Seed, Measure: c.Measure,
 		Search: c.beyondPaths,

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
@@ -67,7 +68,7 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	v := &verifier{
 		suite: s, options: o, total: len(s.Tasks), drift: map[string]string{},
 		certificates: map[string]*suite.Certificate{}, paths: map[string]*proof.FoundPaths{},
-		open: map[string]*instances.Database{},
+		open: map[string]*data.Database{},
 	}
 	defer v.close()
 	err := v.verify(ctx)
@@ -115,7 +116,7 @@ type verifier struct {
 
 	clean        map[string]*suite.Instance    // by task
 	certificates map[string]*suite.Certificate // by instance
-	open         map[string]*instances.Database
+	open         map[string]*data.Database
 	paths        map[string]*proof.FoundPaths // by task
 
 	vectors   *embedding.Vectors // to compare texts with, or nil
@@ -146,7 +147,7 @@ func (v *verifier) verify(ctx context.Context) error {
 			return fmt.Errorf("database %s: %w", name, err)
 		}
 	}
-	if err := v.each(ctx, names, func(ctx context.Context, db *instances.Database) error {
+	if err := v.each(ctx, names, func(ctx context.Context, db *data.Database) error {
 		return v.proveDatabase(ctx, db, byDatabase[db.Name])
 	}); err != nil {
 		return err
@@ -167,7 +168,7 @@ func (v *verifier) verify(ctx context.Context) error {
 
 // each calls work for databases, side by side.
 func (v *verifier) each(
-	ctx context.Context, names []string, work func(context.Context, *instances.Database) error,
+	ctx context.Context, names []string, work func(context.Context, *data.Database) error,
 ) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(v.options.Workers, 1))
@@ -192,7 +193,7 @@ func (v *verifier) openDatabase(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	db := &instances.Database{Name: name, World: w}
+	db := &data.Database{Name: name, World: w}
 	v.open[name] = db
 	if db.Schema, err = w.Schema(ctx); err == nil {
 		db.Schema.Name = name
@@ -314,7 +315,7 @@ func (v *verifier) makeAgain(ctx context.Context, worlds *proof.Worlds, names []
 		Wording:  v.suite.Manifest.Settings[suite.SettingWording],
 		Choosing: v.suite.Manifest.Settings[suite.SettingChoosing],
 		Paths:    v.paths, Measure: measure, Toolmaker: newOldTools(v, tools), Scribe: v.scribe,
-		Databases: func(ctx context.Context, work func(context.Context, *instances.Database) error) error {
+		Databases: func(ctx context.Context, work func(context.Context, *data.Database) error) error {
 			return v.each(ctx, names, work)
 		},
 		Verdicts: v.checkVerdicts, Workers: v.options.Workers, Progress: v, Compare: true,
@@ -458,7 +459,7 @@ func (v *verifier) checkStatic(ctx context.Context, worlds *proof.Worlds) error 
 }
 
 // proveDatabase proves the tasks of one database again.
-func (v *verifier) proveDatabase(ctx context.Context, db *instances.Database, tasks []*task.Task) error {
+func (v *verifier) proveDatabase(ctx context.Context, db *data.Database, tasks []*task.Task) error {
 	recipe := proof.RecipeOf(v.suite, db.Name)
 	if recipe == nil {
 		v.report(wholeSuite, "the neighbours of %s have no recipe", db.Name)
