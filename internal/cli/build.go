@@ -74,7 +74,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&out, "out", "", "folder of the suite; it must be new or empty")
 	f.StringSliceVar(&o.Styles, "style", o.Styles, "style of the tools: "+strings.Join(pipeline.Styles(), ", "))
 	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by\n"+
-		"default. Beside these, corpora without are read as a whole")
+		"default. A corpus without splits beside them is read as a whole")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
 	f.StringVar(&o.Name, "name", o.Name, "name of the suite")
 	f.StringVar(&o.Names, "names", o.Names,

@@ -81,7 +81,7 @@ type About struct {
 	Workflow  string  // of the instance's primary plan
 	Database  string  // of the task
 	SQL       string  // of the task
-	Root      string  // the SQL of the question that the task's question is a variant of; "" if it is none
+	Root      string  // of a variant, the SQL of its question; "" for other tasks
 	Ambiguous bool    // the request leaves open what its answer is graded by ([task.Task.Ambiguous])
 	Strike    *Strike // nil if no condition of the instance acts on the environment
 	// Cluster names the observation that intervals count the episode to, Block the one that tests do.

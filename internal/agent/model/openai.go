@@ -112,7 +112,7 @@ type openAIUsage struct {
 	Made *outputDetails `json:"completion_tokens_details"`
 }
 
-// outputDetails are what OpenAI's formats tell of the tokens of a reply.
+// outputDetails divide the tokens of a reply, as OpenAI's formats do.
 type outputDetails struct {
 	Reasoning count `json:"reasoning_tokens"`
 }

@@ -323,8 +323,8 @@ func quantile(sorted []counted, share float64) task.Value {
 	return sorted[len(sorted)-1].value
 }
 
-// round returns the roundest number from one to another, nearest to their middle; nil if there is none with at most
-// three decimals.
+// round returns the roundest number between two bounds, the one nearest to their middle. It returns nil if all numbers
+// between them need more than three decimals.
 func round(from, to float64) task.Value {
 	for unit := math.Pow10(15); unit > 0.0005; unit /= 10 {
 		n := math.Round((from+to)/2/unit) * unit

@@ -143,8 +143,8 @@ func Commands() map[string][]string {
 	return commands
 }
 
-// Named returns the schema whose documents have this value in their field format. It is "" if there is none, and for
-// formats that several schemas have: of transcripts alone.
+// Named returns the schema whose documents have this value in their field format. It returns "" if no schema has it, or
+// if several have it, as those of transcripts do.
 func Named(format string) string {
 	found := ""
 	for _, e := range entries() {

@@ -60,7 +60,7 @@ var Reasons = map[string]string{
 		"look of the toolkit would tell that the request cannot be met",
 	ReasonFewCalls:   "the plan calls fewer tools than there are to be failpoints",
 	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
-	ReasonNoDefault:  "no argument of the plan has a value in whose place a service could have a default",
+	ReasonNoDefault:  "no argument of the plan has a plausible default",
 	ReasonIdle:       "the answer is the same without any one argument that could be lost",
 	ReasonNoRows:     "no call of the plan hands over rows that something depends on",
 	ReasonFewRows:    "no call of the plan that something depends on has enough rows",

@@ -87,7 +87,7 @@ const (
 	WarnDescription = "description"      // a description that cannot be read, or was read by a guess
 	WarnUnknownName = "description_name" // a description of a table or column that the tables file does not have
 	WarnDatabase    = "database_file"    // a file in a database's place that is not a database
-	WarnSplits      = "no_splits"        // a split was chosen, and the corpus has none: see [Options.Together]
+	WarnSplits      = "no_splits"        // the chosen split does not exist in a corpus without splits: see [Options.Together]
 )
 
 // Options says how to load.
@@ -99,7 +99,7 @@ type Options struct {
 	WorkDir  string // folder for the demo's databases; no other kind writes anything
 }
 
-// HasSplits reports whether a spec's kind has splits. A spec that [Open] refuses has none.
+// HasSplits reports whether a spec's kind has splits. It is false for a spec that [Open] refuses.
 func HasSplits(spec string) bool {
 	k, _, err := parseSpec(spec)
 	return err == nil && len(k.splits) > 0

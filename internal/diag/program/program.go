@@ -14,10 +14,10 @@ import (
 	"sync"
 )
 
-// Code names the code of this program: its commit if it was built from one without changes, its version if it was built
-// from a module that the Go toolchain downloaded, and otherwise the build ID that the toolchain wrote into its file or,
-// if there is none, the SHA-256 of the file. Equal names mean equal code. Files of equal code can differ, as those for
-// other platforms do. The error is that of reading the file.
+// Code names the code of this program. The name is its commit if it was built from one without changes, its version if
+// it was built from a module that the Go toolchain downloaded, otherwise the build ID in its file, and without that the
+// SHA-256 of the file. Equal names mean equal code. Files of equal code can differ, as those for other platforms do. The
+// error is that of reading the file.
 var Code = sync.OnceValues(func() (string, error) {
 	info, _ := debug.ReadBuildInfo()
 	if name := known(info); name != "" {
@@ -80,7 +80,7 @@ func known(info *debug.BuildInfo) string {
 	return "commit " + r.Commit
 }
 
-// buildID returns the Go build ID of a program in the ELF format, "" if it has none. Its parts are digests of what was
+// buildID returns the Go build ID of a program in the ELF format, or "". Its parts are digests of what was
 // linked and of what came out. Reading it is fast, while hashing a whole file takes longer than many commands.
 func buildID(file io.ReaderAt) string {
 	program, err := elf.NewFile(file)

@@ -339,8 +339,8 @@ func (r *Run) rowsShown() func(*suite.Instance) report.Row {
 	}
 }
 
-// rootOf returns the SQL of the question that a task's question is a variant of, and of a joined question that of its
-// first part; "" if it is neither. Where the suite lacks that question, it returns a name.
+// rootOf returns the SQL of a variant's question, and of a joined question that of its first part; "" for other tasks.
+// Where the suite lacks that question, it returns a name.
 func (r *Run) rootOf(t *task.Task) string {
 	if t == nil || t.Variant == "" {
 		return ""

@@ -123,7 +123,7 @@ func (h *Handler) Seed(ctx context.Context, row []byte) (key string, err error) 
 	s.used = h.config.Now()
 	h.sweep(s.used, len(h.sessions) >= maxSessions)
 	if len(h.sessions) >= maxSessions {
-		return "", refuse(training.RefusedFull, "There are %d sessions, and no more may be.", maxSessions)
+		return "", refuse(training.RefusedFull, "The server has %d sessions, which is its limit.", maxSessions)
 	}
 	h.sessions[key] = s
 	return key, nil
@@ -145,7 +145,7 @@ func (h *Handler) session(key string) (*session, error) {
 	s := h.sessions[key]
 	if s == nil {
 		return nil, refuse(training.RefusedUnknown,
-			"There is no such session, or it was not used for long: /seed_session begins one, which its cookie names.")
+			"The session does not exist or has expired. POST /seed_session to begin one, and send back its cookie.")
 	}
 	s.used = h.config.Now()
 	return s, nil

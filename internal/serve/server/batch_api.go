@@ -194,7 +194,7 @@ func (a *api) batchTools(w http.ResponseWriter, r *http.Request) {
 	for _, text := range r.URL.Query()["environment"] {
 		i, err := strconv.Atoi(text)
 		if err != nil {
-			a.fail(w, r, refuse(training.RefusedBad, "The number of an environment is not one: %.20q.", text))
+			a.fail(w, r, refuse(training.RefusedBad, "%.20q is not the number of an environment.", text))
 			return
 		}
 		which = append(which, i)

@@ -151,7 +151,7 @@ func (q *Query) IsText(e *ast.Ident) bool { return q.texts[e] }
 // SourceOf returns the source of a FROM item, or nil for a parenthesised join.
 func (q *Query) SourceOf(t *ast.TableRef) *Source { return q.sources[t] }
 
-// SoleSource returns the one table of the schema whose columns an expression reads. It is nil if there is none, there
+// SoleSource returns the one table of the schema whose columns an expression reads. It is nil if it reads none, there
 // are several, or the expression contains a SELECT or an alias.
 func (q *Query) SoleSource(e ast.Expr) *Source {
 	if e == nil {

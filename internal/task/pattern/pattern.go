@@ -26,7 +26,7 @@ func New(text string) *Pattern {
 	return p
 }
 
-// atOnce reports whether this program is a test: a program under test that a test starts by another name is none.
+// atOnce reports whether this program is a test. Tests start the program under test by another name: it is no test.
 var atOnce = strings.HasSuffix(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), ".test")
 
 // String returns the text of the pattern.
@@ -35,17 +35,17 @@ func (p *Pattern) String() string { return p.text }
 // MatchString reports whether s contains a match.
 func (p *Pattern) MatchString(s string) bool { return p.compiled().MatchString(s) }
 
-// FindString returns the leftmost match in s, "" if there is none.
+// FindString returns the leftmost match in s, or "".
 func (p *Pattern) FindString(s string) string { return p.compiled().FindString(s) }
 
-// FindStringIndex returns the bytes at which the leftmost match in s begins and ends, nil if there is none.
+// FindStringIndex returns the bytes at which the leftmost match in s begins and ends, or nil.
 func (p *Pattern) FindStringIndex(s string) []int { return p.compiled().FindStringIndex(s) }
 
-// FindStringSubmatch returns the leftmost match in s and its groups, nil if there is none.
+// FindStringSubmatch returns the leftmost match in s and its groups, or nil.
 func (p *Pattern) FindStringSubmatch(s string) []string { return p.compiled().FindStringSubmatch(s) }
 
-// FindStringSubmatchIndex returns the bytes at which the leftmost match in s and its groups begin and end, nil if there
-// is none.
+// FindStringSubmatchIndex returns the bytes at which the leftmost match in s and its groups begin and end, or
+// nil.
 func (p *Pattern) FindStringSubmatchIndex(s string) []int {
 	return p.compiled().FindStringSubmatchIndex(s)
 }
