@@ -67,6 +67,19 @@ func ran(tb testing.TB, s Session, code string) *Outcome {
 	return o
 }
 
+// TestNativeOutlivesANonBlockingBridge lets a block make the session's descriptors non-blocking. The following call gets
+// more than a socket takes at once, so that the session reads before all of it is there.
+func TestNativeOutlivesANonBlockingBridge(t *testing.T) {
+	s := started(t, nativeEngine(t), &Setup{Functions: hostileFunctions, Call: serveHostile, Limits: Limits{
+		BlockTime: time.Minute, BlockCPU: time.Minute, SessionTime: time.Minute, Memory: 512 << 20, Output: 4 << 10,
+		Value: 64 << 20, BlockCalls: 50, SessionCalls: 200,
+	}})
+	ran(t, s, "import os\nfor fd in (0, 3):\n    os.set_blocking(fd, False)")
+	if o := ran(t, s, "len(many(4000000)), len(echo('x' * 4000000)[0]['value'])"); o.Value != "(4000001, 4000000)" {
+		t.Errorf("a call of a session with a non-blocking bridge: %+v", o)
+	}
+}
+
 // processOf returns the session's process id in our namespace.
 func processOf(s Session) int { return s.(*bridge).p.(*nativeProcess).pid }
 

@@ -79,6 +79,7 @@ def serve(fd_in, fd_out):
     """Serve blocks from fd_in until it ends. It leaves by os._exit, so that nothing that a block has registered runs."""
     # Blocks can reach the modules and change them. What is bound here survives the plain ways to do so.
     read, write, leave, monotonic = os.read, os.write, os._exit, time.monotonic
+    set_blocking = getattr(os, "set_blocking", None)  # WASI may lack it
     scan, quote = json.JSONDecoder().scan_once, json.encoder.encode_basestring
     chunks = json.encoder.c_make_encoder(None, None, quote, None, ": ", ", ", False, False, False)
     formatted, pieces = traceback.TracebackException, traceback.StackSummary.from_list
@@ -103,10 +104,20 @@ def serve(fd_in, fd_out):
     def encode(value):
         return "".join(chunks(value, 0))
 
+    def make_blocking(fd):
+        # The code of a block can make a descriptor non-blocking.
+        if set_blocking is None:
+            leave(0)
+        set_blocking(fd, True)
+
     def take(n):
         parts = []
         while n > 0:
-            part = read(fd_in, min(n, 1 << 20))
+            try:
+                part = read(fd_in, min(n, 1 << 20))
+            except BlockingIOError:
+                make_blocking(fd_in)
+                continue
             if not part:
                 leave(0)
             parts.append(part)
@@ -120,7 +131,10 @@ def serve(fd_in, fd_out):
     def send(kind, payload):
         data = memoryview(kind + len(payload).to_bytes(4, "big") + payload)
         while data:
-            data = data[write(fd_out, data):]
+            try:
+                data = data[write(fd_out, data):]
+            except BlockingIOError:
+                make_blocking(fd_out)
 
     class Output(io.TextIOBase):
         """Standard output and error of a block, in the order in which they are written."""

@@ -87,7 +87,7 @@ const (
 	WarnDescription = "description"      // a description that cannot be read, or was read by a guess
 	WarnUnknownName = "description_name" // a description of a table or column that the tables file does not have
 	WarnDatabase    = "database_file"    // a file in a database's place that is not a database
-	WarnSplits      = "no_splits"        // the chosen split does not exist in a corpus without splits: see [Options.Together]
+	WarnSplits      = "no_splits"        // a split is chosen and the corpus has none: see [Options.Together]
 )
 
 // Options says how to load.

@@ -16,8 +16,8 @@ import (
 
 // Code names the code of this program. The name is its commit if it was built from one without changes, its version if
 // it was built from a module that the Go toolchain downloaded, otherwise the build ID in its file, and without that the
-// SHA-256 of the file. Equal names mean equal code. Files of equal code can differ, as those for other platforms do. The
-// error is that of reading the file.
+// SHA-256 of the file. Equal names mean equal code. Files of equal code can differ, as those for other platforms do.
+// The error is that of reading the file.
 var Code = sync.OnceValues(func() (string, error) {
 	info, _ := debug.ReadBuildInfo()
 	if name := known(info); name != "" {
