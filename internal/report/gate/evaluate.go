@@ -217,11 +217,8 @@ func (r *Rule) measure(out *Result, rows, baseline []*report.Row, imputed *float
 		}
 	}
 	if !m.share {
-		most := 0.0
-		for _, c := range clusters {
-			most = max(most, math.Abs(c.Sum/c.Weight))
-		}
-		low, high = 2*most*low, 2*most // a run shows less than the largest value that there is
+		most := r.most(clusters)
+		low, high = most*low, most
 	}
 	out.Clusters, out.Value = len(clusters), clusters.Ratio()
 	b := bounds{clusters.BoundOf(statistics.Below, low), clusters.BoundOf(statistics.Above, high), r.threshold()}
@@ -230,6 +227,21 @@ func (r *Rule) measure(out *Result, rows, baseline []*report.Row, imputed *float
 	}
 	return b
 }
+
+// most is the largest amount that a cluster is assumed to have. A run shows less than the largest amount that there is.
+func (r *Rule) most(clusters statistics.Clusters) float64 {
+	seen := 0.0
+	for _, c := range clusters {
+		seen = max(seen, math.Abs(c.Sum/c.Weight))
+	}
+	if r.Most > 0 {
+		return max(r.Most, seen)
+	}
+	return 2 * seen
+}
+
+// assumes reports whether the bounds of a rule rest on an assumed largest amount.
+func (r *Rule) assumes() bool { return r.Most == 0 && !measureNamed(r.Measure).share }
 
 // decide tests a rule.
 func (r *Result) decide(b *bounds, rules *Rules, family int) {

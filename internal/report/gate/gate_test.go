@@ -96,18 +96,28 @@ func TestErrorRates(t *testing.T) {
 		}
 	}
 	success := func(g *grade.Grade, happens bool) { g.Success = happens }
-	amount := func(r *rand.Rand, how string) func(int, *grade.Grade) { // lognormal with a mean of 1
-		levels := make([]float64, tasks)
-		for i := range levels {
-			levels[i] = math.Exp(0.5*r.NormFloat64() - 0.125)
-		}
-		return func(i int, g *grade.Grade) {
-			g.CostUSD = math.Exp(0.5*r.NormFloat64() - 0.125)
-			if how != "independent" {
-				g.CostUSD *= levels[i]
+	lognormal := func(r *rand.Rand) float64 { return math.Exp(0.5*r.NormFloat64() - 0.125) } // with a mean of 1
+	amount := func(set func(*grade.Grade, float64)) drawing {                                // with a mean of 1
+		return func(r *rand.Rand, how string) func(int, *grade.Grade) {
+			levels := make([]float64, tasks)
+			for i := range levels {
+				levels[i] = lognormal(r)
+			}
+			return func(i int, g *grade.Grade) {
+				amount := lognormal(r)
+				if how != "independent" {
+					amount *= levels[i]
+				}
+				set(g, amount)
 			}
 		}
 	}
+	cost := amount(func(g *grade.Grade, amount float64) { g.CostUSD = amount })
+	tokens := amount(func(g *grade.Grade, amount float64) { g.Tokens = int(math.Round(2000 * amount)) })
+	// Most episodes take three steps; those that loop take all 23 that their budget allows.
+	turns := share(0.1, func(g *grade.Grade, loops bool) { g.Turns = 3 + int(20*yes(loops)) })
+	rarely := share(0.02, func(g *grade.Grade, loops bool) { g.Turns = 3 + int(20*yes(loops)) })
+	calls := share(0.5, func(g *grade.Grade, second bool) { g.Calls = 1 + int(yes(second)) })
 	for _, c := range []struct {
 		name, part     string
 		rule           Rule
@@ -122,7 +132,16 @@ func TestErrorRates(t *testing.T) {
 			share(0.05, func(g *grade.Grade, happens bool) { g.Turns = 5 + int(9*yes(happens)) }), nil},
 		{"non-inferiority", report.PartClean, Rule{Measure: MeasureSuccess, Margin: number(0.1)}, share(0.7, success),
 			share(0.8, success)},
-		{"cost", report.PartClean, Rule{Measure: MeasureCost, AtMost: number(1)}, amount, nil},
+		{"cost", report.PartClean, Rule{Measure: MeasureCost, AtMost: number(1)}, cost, nil},
+		{"invalid", report.PartClean, Rule{Measure: MeasureInvalid, AtMost: number(0.05)},
+			share(0.05, func(g *grade.Grade, happens bool) { g.Valid = !happens }), nil},
+		{"tokens", report.PartClean, Rule{Measure: MeasureTokens, AtMost: number(2000)}, tokens, nil},
+		{"turns", report.PartClean, Rule{Measure: MeasureTurns, AtMost: number(5)}, turns, nil},
+		{"turns of rare loops", report.PartClean, Rule{Measure: MeasureTurns, AtMost: number(3.4), Most: 23}, rarely, nil},
+		{"turns of rare loops beside a baseline", report.PartClean, Rule{Measure: MeasureTurns, Margin: number(0.4), Most: 23},
+			rarely, share(0, func(g *grade.Grade, _ bool) { g.Turns = 3 })},
+		{"calls", report.PartClean, Rule{Measure: MeasureCalls, AtMost: number(1.5)}, calls, nil},
+		{"tokens beside a baseline", report.PartClean, Rule{Measure: MeasureTokens, Margin: number(0)}, tokens, tokens},
 	} {
 		for how, trials := range map[string]int{"independent": 1, "clustered": 2, "alike": 2} {
 			t.Run(c.name+" "+how, func(t *testing.T) {

@@ -3,6 +3,7 @@ package gate
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/report/table"
@@ -102,6 +103,10 @@ func (v *Verdict) notes() []string {
 			notes = append(notes, fmt.Sprintf("%s: the verdict depends on %s; it would be another if all of them had failed "+
 				"or succeeded.", r.Text, table.Counted(r.Invalid, "invalid episode")))
 		}
+	}
+	if slices.ContainsFunc(v.Results, func(r Result) bool { return r.Decision == Pass && r.Rule.assumes() }) {
+		notes = append(notes, "A rule about an amount that passes without a field \"most\" assumes that no episode has more "+
+			"than twice the largest amount of this run. Rare episodes that loop may be missing from it.")
 	}
 	if v.Sealed {
 		return append(notes, "Sealed before the run: "+v.Seal[:16]+".")

@@ -41,8 +41,11 @@ type Rule struct {
 	Hazard string `json:"hazard,omitempty" yaml:"hazard"`
 	Kind   string `json:"kind,omitempty" yaml:"kind"`
 	// Turns and Calls are what an episode may take without being a runaway.
-	Turns   int      `json:"turns,omitempty" yaml:"turns"`
-	Calls   int      `json:"calls,omitempty" yaml:"calls"`
+	Turns int `json:"turns,omitempty" yaml:"turns"`
+	Calls int `json:"calls,omitempty" yaml:"calls"`
+	// Most is the largest amount that an episode can have of a measure that is no share, such as its budget. 0 is not
+	// known: then no episode is assumed to have more than twice the largest amount of the run.
+	Most    float64  `json:"most,omitempty" yaml:"most"`
 	AtLeast *float64 `json:"at_least,omitempty" yaml:"at_least"`
 	AtMost  *float64 `json:"at_most,omitempty" yaml:"at_most"`
 	// Margin is by how much the agent may be worse than the baseline.
@@ -68,7 +71,7 @@ func Parse(path string, data []byte) (*Rules, error) {
 		}
 		at := placed.GetToken().Position
 		return nil, diag.Usagef("%s", placed.GetMessage()).At(path, at.Line, at.Column).
-			WithHint("fields of a rule: measure, part, hazard, kind, turns, calls, at_least, at_most, margin")
+			WithHint("fields of a rule: measure, part, hazard, kind, turns, calls, most, at_least, at_most, margin")
 	}
 	field, e := r.check()
 	if e == nil {
@@ -145,6 +148,9 @@ func (r *Rule) checkThreshold(m *measure) (string, *diag.Error) {
 		return "measure", diag.Usagef("%s needs a positive number of turns or calls, and no other measure takes one",
 			MeasureRunaway).WithHint("{measure: %s, turns: 20, at_most: 0.02}", MeasureRunaway)
 	}
+	if field, err := r.checkMost(m); err != nil {
+		return field, err
+	}
 	given := 0
 	for _, threshold := range []struct {
 		field string
@@ -169,6 +175,20 @@ func (r *Rule) checkThreshold(m *measure) (string, *diag.Error) {
 	if given != 1 {
 		return "measure", diag.Usagef("a rule needs one threshold, and %d are given", given).
 			WithHint("at_least, at_most, or margin to compare with a baseline")
+	}
+	return "", nil
+}
+
+// checkMost returns a mistake of what one episode can have, and its field.
+func (r *Rule) checkMost(m *measure) (string, *diag.Error) {
+	switch {
+	case r.Most != 0 && m.share:
+		return "most", diag.Usagef("%s is a share, and only amounts take most", m.name).WithHint("leave out most")
+	case math.IsNaN(r.Most) || math.IsInf(r.Most, 0) || r.Most < 0:
+		return "most", diag.Usagef("most %v: must be a positive number", r.Most)
+	case r.AtMost != nil && r.Most != 0 && r.Most <= *r.AtMost:
+		return "most", diag.Usagef("most %v: no run can break at_most %v", r.Most, *r.AtMost).
+			WithHint("most is what one episode can take, such as its budget of turns")
 	}
 	return "", nil
 }
@@ -253,6 +273,9 @@ func (r *Rule) String() string {
 		words = append(words, "≤ "+m.write(*r.AtMost))
 	default:
 		words = append(words, "not worse than the baseline by "+strings.TrimPrefix(m.writeDifference(*r.Margin), "+"))
+	}
+	if r.Most > 0 {
+		words = append(words, fmt.Sprintf("(an episode has at most %s)", m.write(r.Most)))
 	}
 	return strings.Join(words, " ")
 }
