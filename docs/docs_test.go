@@ -7,7 +7,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the output of commands into the pages")
@@ -279,12 +279,7 @@ func read(t *testing.T, page string) []block {
 
 // freeAddress returns an address that nothing listens on.
 func freeAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", testenv.Port(t))
 }
 
 // TestSkippedCommandsAreFew lists the commands that no test runs, with the reason.

@@ -79,7 +79,8 @@ func Do(args []string, p *Process) int {
 }
 
 // stopTime is how long a command may take to end after the first interrupt. What it has finished is stored by then.
-const stopTime = 900 * time.Millisecond
+// Tests change it.
+var stopTime = 900 * time.Millisecond
 
 // Supervise runs a command and returns its exit code. An interrupt, a request to terminate, or the loss of the terminal
 // cancels its context. If it has not returned after stopTime, or at a second signal, the process ends.

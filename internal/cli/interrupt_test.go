@@ -55,7 +55,7 @@ func TestNoCommandOutlivesARun(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			if err := listener.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			if err := listener.(*net.TCPListener).SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			var held []net.Conn

@@ -37,7 +37,11 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"seatrial": func() { playPlain(); os.Exit(cli.Do(os.Args[1:], cli.System())) },
+		"seatrial": func() {
+			playPlain()
+			cli.Wait(time.Minute) // supervise_test.go tests the bound
+			os.Exit(cli.Do(os.Args[1:], cli.System()))
+		},
 		"standin":  standIn,
 		"stubborn": stubborn,
 	})
@@ -503,7 +507,7 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, cmd.Process.Signal(os.Interrupt))
 	select {
 	case err = <-ended:
-	case <-time.After(time.Minute): // far beyond what it takes: an interrupt that is not heeded
+	case <-time.After(3 * time.Minute): // far beyond what it takes: an interrupt that is not heeded
 		_ = cmd.Process.Kill()
 		ts.Fatalf("the interrupt was not heeded")
 	}

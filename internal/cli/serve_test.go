@@ -26,6 +26,21 @@ func TestServe(t *testing.T) {
 	if code := Do([]string{"build", "--corpus", "demo", "--limit", "1", "--out", suite}, quiet(nil, &built)); code != 0 {
 		t.Fatalf("build: exit code %d\n%s", code, &built)
 	}
+	address, end := serving(t, suite, "--header-timeout", "50ms")
+	endsSlowHeader(t, address)
+	end()
+	address, end = serving(t, suite) // whose clients may be slow
+	for range 2 {
+		splitAgent(t, "http://"+address+"/mcp?agent=me&instance="+cleanInstance(t, suite))
+	}
+	if s := end(); strings.Count(s, "warning: me ended a session on ") != 1 || !strings.Contains(s, "&episode=NAME") {
+		t.Errorf("the error stream says %q", s)
+	}
+}
+
+// serving serves a suite until end is called, which returns the error stream.
+func serving(t *testing.T, suite string, flags ...string) (address string, end func() string) {
+	t.Helper()
 	out, printed := io.Pipe()
 	var errs bytes.Buffer
 	p := quiet(nil, printed)
@@ -33,10 +48,9 @@ func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() {
-		ended <- DoContext(ctx, []string{"serve", suite, "--http", "127.0.0.1:0", "--header-timeout", "50ms"}, p)
+		ended <- DoContext(ctx, append([]string{"serve", suite, "--http", "127.0.0.1:0"}, flags...), p)
 		_ = printed.Close() // a pipe has no error here
 	}()
-	address := ""
 	lines := bufio.NewScanner(out)
 	for address == "" && lines.Scan() {
 		if m := regexp.MustCompile(`http://([^/ ]+)/`).FindStringSubmatch(lines.Text()); m != nil {
@@ -44,16 +58,12 @@ func TestServe(t *testing.T) {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	endsSlowHeader(t, address)
-	for range 2 {
-		splitAgent(t, "http://"+address+"/mcp?agent=me&instance="+cleanInstance(t, suite))
-	}
-	stop()
-	if code := <-ended; code != diag.ExitInterrupted && code != diag.ExitOK {
-		t.Errorf("exit code %d", code)
-	}
-	if s := errs.String(); strings.Count(s, "warning: me ended a session on ") != 1 || !strings.Contains(s, "&episode=NAME") {
-		t.Errorf("the error stream says %q", s)
+	return address, func() string {
+		stop()
+		if code := <-ended; code != diag.ExitInterrupted && code != diag.ExitOK {
+			t.Errorf("exit code %d", code)
+		}
+		return errs.String()
 	}
 }
 
@@ -65,7 +75,7 @@ func endsSlowHeader(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if err := c.SetDeadline(time.Now().Add(15 * time.Second)); err != nil { // less than the server gives a body
+	if err := c.SetDeadline(time.Now().Add(50 * time.Second)); err != nil { // less than the usual header-timeout
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n"); err != nil {

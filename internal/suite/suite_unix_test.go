@@ -30,7 +30,7 @@ func TestPipesAreNotAwaited(t *testing.T) {
 			if !errors.As(err, &c) {
 				t.Errorf("%s: %v", name, err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("%s: the suite is still loading", name)
 		}
 	}

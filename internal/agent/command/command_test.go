@@ -272,7 +272,7 @@ func TestNothingLivesOn(t *testing.T) {
 			n := 0
 			for c := range alive {
 				n++
-				if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				if err := c.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 					t.Error(err)
 				}
 				if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {

@@ -32,8 +32,8 @@ func (p *hostileProgram) demanded(engine string) []string {
 	return p.outcomes["all"]
 }
 
-// within returns the limits for a program: little time if it may run out of time, and all of it if it must not. The
-// result then does not depend on the machine's speed, and a run takes no longer than it must.
+// within returns the limits for a program: little time if it may run out of time, and all of it if it must not. A run
+// then takes no longer than it must.
 func (p *hostileProgram) within(l Limits, engine string) Limits {
 	outcomes := p.demanded(engine)
 	if slices.Contains(outcomes, "fresh time") || slices.Contains(outcomes, "fresh") ||
@@ -114,7 +114,11 @@ func testHostile(t *testing.T, e Engine, limits Limits) {
 		for _, p := range hostilePrograms(t) {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel() // most of them wait for a limit
-				runHostile(t, e, p.within(limits, e.Name()), &p)
+				// What little time is not enough for gets all of it: the result does not depend on the machine's speed.
+				short := p.within(limits, e.Name())
+				if !runHostile(t, e, short, &p, short != limits) {
+					runHostile(t, e, limits, &p, false)
+				}
 			})
 		}
 	})
@@ -128,7 +132,14 @@ func testHostile(t *testing.T, e Engine, limits Limits) {
 	}
 }
 
-func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram) {
+// outOfTime reports whether an outcome is what a block's limit of time makes of it.
+func outOfTime(o *Outcome) bool {
+	return o.Fresh && o.Reason == ReasonTime || meets(o, "error KeyboardInterrupt")
+}
+
+// runHostile runs the blocks of a program, and what must work after it. If the run is hurried, it returns false where
+// the program would have needed more time to do as demanded.
+func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram, hurried bool) bool {
 	t.Helper()
 	s, err := e.Start(t.Context(), &Setup{Functions: hostileFunctions, Call: serveHostile, Limits: limits})
 	if err != nil {
@@ -141,7 +152,7 @@ func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram) {
 		if o, err = s.Run(t.Context(), block); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > limits.BlockTime+10*time.Second {
+		if took := time.Since(began); took > limits.BlockTime+time.Minute {
 			t.Errorf("a block of %s took %s", limits.BlockTime, took)
 		}
 		if len(o.Output) > limits.Output || len(o.Value) > limits.Output || len(o.Traceback) > limits.Output {
@@ -158,7 +169,10 @@ func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram) {
 	for _, demanded := range p.demanded(e.Name()) {
 		fits = fits || meets(o, demanded)
 	}
-	if !fits {
+	switch {
+	case !fits && hurried && outOfTime(o):
+		return false
+	case !fits:
 		t.Errorf("%q demanded, got %s", p.demanded(e.Name()), brief(o))
 	}
 	// The session survives, after at most one fresh outcome.
@@ -169,6 +183,9 @@ func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram) {
 		}
 		if o.Value == "2" {
 			break
+		}
+		if hurried && outOfTime(o) {
+			return false
 		}
 		if !o.Fresh || try > 0 {
 			t.Fatalf("afterwards 1+1 gives %s", brief(o))
@@ -182,10 +199,14 @@ func runHostile(t *testing.T, e Engine, limits Limits, p *hostileProgram) {
 		if o.Value == "[0, 0, 0]" {
 			break
 		}
+		if hurried && outOfTime(o) {
+			return false
+		}
 		if !o.Fresh || try > 0 {
 			t.Fatalf("afterwards a call gives %s", brief(o))
 		}
 	}
+	return true
 }
 
 // meets reports whether an outcome is what the corpus demands.

@@ -85,7 +85,7 @@ func TestRepetitionsAreReadInTime(t *testing.T) {
 	for _, text := range []string{"get_weather the city ", "['get_weather', ", "get_weather: ", "('get_weather', {"} {
 		began := time.Now()
 		reader.Read(&model.Message{Content: strings.Repeat(text, 1000)}, nil)
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%q repeated takes %s", text, took)
 		}
 	}

@@ -54,7 +54,7 @@ type outcome struct {
 var panics = regexp.MustCompile(`panic|goroutine \d|runtime error`)
 
 // patience is how long a command on small input may take, on a machine that does other things as well.
-const patience = 60 * time.Second
+const patience = 4 * time.Minute
 
 // inside runs a command in this process.
 func inside(t testing.TB, args ...string) outcome {

@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -35,17 +34,6 @@ func begin(tb testing.TB, options *server.Options) *server.Server {
 	return s
 }
 
-// freePort is a port that nobody listens on.
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // it was open for a moment
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // complete checks that a run has each of its episodes, and that all are valid.
 func complete(tb testing.TB, r *episode.Run, p *episode.Progress) {
 	tb.Helper()
@@ -64,7 +52,7 @@ func TestARunOutlivesAServerOfItsCluster(t *testing.T) {
 	var routes []*url.URL
 	var ports [n]int
 	for i := range n {
-		ports[i] = freePort(t)
+		ports[i] = testenv.Port(t)
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", ports[i])})
 	}
 	var servers [n]*server.Server
@@ -76,12 +64,12 @@ func TestARunOutlivesAServerOfItsCluster(t *testing.T) {
 		})
 	}
 	for _, s := range servers {
-		if !s.ReadyForConnections(20 * time.Second) {
+		if !s.ReadyForConnections(2 * time.Minute) {
 			t.Fatal("a server does not start")
 		}
 		access.Servers = append(access.Servers, s.ClientURL())
 	}
-	for end := time.Now().Add(30 * time.Second); !servers[0].JetStreamIsCurrent() || servers[0].NumRoutes() == 0; {
+	for end := time.Now().Add(2 * time.Minute); !servers[0].JetStreamIsCurrent() || servers[0].NumRoutes() == 0; {
 		if time.Now().After(end) {
 			t.Fatal("the servers do not find each other")
 		}
@@ -147,7 +135,7 @@ func TestCredentialsOpenAServer(t *testing.T) {
 	}
 	s := begin(t, &server.Options{Port: server.RANDOM_PORT, TrustedOperators: []*jwt.OperatorClaims{own},
 		AccountResolver: resolver, SystemAccount: systemKey})
-	if !s.ReadyForConnections(20 * time.Second) {
+	if !s.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("the server does not start")
 	}
 	seed, err := user.Seed()
@@ -183,7 +171,7 @@ func TestForcedWritesAreAskedFor(t *testing.T) {
 	ask := func(o *server.Options) (time.Duration, error) {
 		o.Port, o.HTTPHost, o.HTTPPort = server.RANDOM_PORT, "127.0.0.1", server.RANDOM_PORT
 		s := begin(t, o)
-		if !s.ReadyForConnections(20 * time.Second) {
+		if !s.ReadyForConnections(2 * time.Minute) {
 			t.Fatal("a server does not start")
 		}
 		return fleet.ForcedWrites(t.Context(), "http://"+s.MonitorAddr().String()+"/", "")

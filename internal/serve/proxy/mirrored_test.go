@@ -43,7 +43,7 @@ func TestHeadersFollowTheArguments(t *testing.T) {
 	} {
 		for _, way := range []string{"http", "stdio in front of HTTP"} {
 			t.Run(c.name+" over "+way, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
 				var transport mcp.Transport
 				if way == "http" {

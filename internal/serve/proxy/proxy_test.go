@@ -137,7 +137,7 @@ func (c *connection) connect(t *testing.T, transport mcp.Transport) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changes.Add(1) },
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var err error
 	if c.ClientSession, err = client.Connect(ctx, transport, nil); err != nil {
@@ -180,7 +180,7 @@ func overStdio(t *testing.T, faults string, record io.Writer) *connection {
 // ask calls a tool and returns what a model would read: the texts of the result, or the error.
 func (c *connection) ask(t *testing.T, tool string, arguments map[string]any) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	r, err := c.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {

@@ -102,7 +102,7 @@ func FuzzMCP(f *testing.F) {
 		}
 		clock.pass(time.Hour)
 		core.Sweep()
-		for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
+		for end := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
 			if time.Now().After(end) {
 				buf := make([]byte, 1<<20)
 				t.Fatalf("%s %q: goroutines are left:\n%s", method, body, buf[:runtime.Stack(buf, true)])
@@ -131,7 +131,7 @@ func answered(t *testing.T, h http.Handler, r *http.Request) *httptest.ResponseR
 		if p != nil {
 			t.Fatalf("panic: %v", p)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%s %s is not answered", r.Method, r.URL)
 	}
 	return w

@@ -406,7 +406,7 @@ func TestTypedResults(t *testing.T) {
 // waitFor returns others the processor until something holds.
 func waitFor(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
+	for end := time.Now().Add(2 * time.Minute); !holds(); runtime.Gosched() {
 		if time.Now().After(end) {
 			buf := make([]byte, 1<<20)
 			tb.Fatalf("waited in vain for %s:\n%s", what, buf[:runtime.Stack(buf, true)])
