@@ -100,6 +100,7 @@ type firstReader struct {
 	web    *httptest.Server
 	stage  *episode.Stage
 	models map[string]model.Client
+	rows   map[string]json.RawMessage // for models, by instance
 
 	mu   sync.Mutex
 	sent []byte // the last request to a model
@@ -154,6 +155,7 @@ func (r *firstReader) read(t *testing.T, in *suite.Instance) firstBytes {
 		r.stdio(t, e, hint, seen)
 	}
 	r.creation(t, in, seen)
+	r.training(t, in, seen)
 	return seen
 }
 
