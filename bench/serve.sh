@@ -65,5 +65,6 @@ for views in tools digests; do
   [[ "$views" == digests ]] && flags=(-digests)
   s="$(measure -address "$ours" -openenv 64 -pid "${pids[0]}" "${flags[@]}")"
   awk -v s="$s" -v views="$views" 'BEGIN { split(s, x, " ")
-    printf "steps    of 64 OpenEnv clients, views with %s: %6d a second, %6d a second of processor\n", views, x[1], x[2] }'
+    printf "steps    of 64 OpenEnv clients, views with %s: %6d a second, %6d a second of processor, the clients'"'"' %d\n",
+      views, x[1], x[2], x[3] }'
 done

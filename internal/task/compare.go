@@ -205,6 +205,9 @@ func (g *Gold) accepts(a Answer) Verdict {
 	if !g.consistent() {
 		return Verdict{Difference: DiffNoRows}
 	}
+	if a.Result != nil && !a.Lenient && g.isEqual(a.Result) {
+		return Verdict{Strict: true, Lenient: true}
+	}
 	target := newTarget(g)
 	v := target.judge(a)
 	if a.Lenient {
@@ -215,6 +218,49 @@ func (g *Gold) accepts(a Answer) Verdict {
 		}
 	}
 	return v
+}
+
+// isEqual reports whether a result is gold, value by value, under the same names in the same order, which is what right
+// answers by reference mostly are: they need no rules. It does not allocate.
+func (g *Gold) isEqual(r *Result) bool {
+	if len(r.Columns) != len(g.Columns) || len(r.Rows) != len(g.Rows) {
+		return false
+	}
+	for i, name := range r.Columns {
+		if name != g.Columns[i].Name {
+			return false
+		}
+		for _, earlier := range r.Columns[:i] {
+			if strings.EqualFold(strings.TrimSpace(earlier), strings.TrimSpace(name)) {
+				return false
+			}
+		}
+	}
+	for i, row := range g.Rows {
+		if len(row) != len(g.Columns) || !slices.EqualFunc(row, r.Rows[i], sameValue) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameValue is false for blobs and for reals that are no numbers too.
+func sameValue(a, b Value) bool {
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case Text:
+		b, ok := b.(Text)
+		return ok && a == b
+	case Integer:
+		b, ok := b.(Integer)
+		return ok && a == b
+	case Real:
+		b, ok := b.(Real)
+		return ok && a == b
+	default:
+		return false
+	}
 }
 
 // width is the number of columns; rows decide if columns are not listed.

@@ -471,6 +471,38 @@ func shuffledWithin(r *rand.Rand, g *Gold) []Row {
 	return rows
 }
 
+// TestEqualResults: a result that is decided without rules is decided the same by the rules.
+func TestEqualResults(t *testing.T) {
+	equal, other := 0, 0
+	for seed := range uint64(2000) {
+		r := Draw(seed, "equal results")
+		g := randomGold(r, 1+r.IntN(4), r.IntN(6), true)
+		names := make([]string, len(g.Columns))
+		for i := range names {
+			names[i] = g.Columns[i].Name
+		}
+		result := Result{Columns: names, Rows: g.Rows}
+		if len(g.Rows) > 0 && r.IntN(2) == 0 {
+			result.Rows = slices.Clone(g.Rows)
+			at := r.IntN(len(g.Rows))
+			result.Rows[at] = slices.Clone(result.Rows[at])
+			result.Rows[at][r.IntN(len(names))] = Text("another")
+		}
+		want := newTarget(g).judge(Answer{Result: &result})
+		if got := g.Accepts(Answer{Result: &result}); got != want {
+			t.Errorf("seed %d: %s: %+v, by the rules %+v", seed, show(g), got, want)
+		}
+		if g.isEqual(&result) {
+			equal++
+		} else {
+			other++
+		}
+	}
+	if equal < 500 || other < 500 {
+		t.Errorf("%d were equal and %d were not", equal, other)
+	}
+}
+
 func TestGoldAcceptsItself(t *testing.T) {
 	cases := 0
 	for seed := range uint64(400) {

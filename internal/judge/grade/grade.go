@@ -183,13 +183,15 @@ func scorers() []scorer {
 // Of grades an episode. It treats a transcript without an end as interrupted. If the agent was shown tools under other
 // names, the task's plans must use those names. Errors are Seatrial's own: a transcript of another task, one that
 // contradicts itself, or gold of a kind that this version cannot judge.
-func Of(task *task.Task, t *transcript.Transcript) (Grade, error) {
+func Of(task *task.Task, t *transcript.Transcript) (Grade, error) { return gradeBy(scorers(), task, t) }
+
+func gradeBy(list []scorer, task *task.Task, t *transcript.Transcript) (Grade, error) {
 	var g Grade
 	e, err := read(task, t)
 	if err != nil {
 		return g, fmt.Errorf("grade episode %q: %w", t.Header.ID, err)
 	}
-	for _, s := range scorers() {
+	for _, s := range list {
 		if err := s.score(e, &g); err != nil {
 			return Grade{}, fmt.Errorf("grade episode %q: %s: %w", t.Header.ID, s.name, err)
 		}

@@ -112,6 +112,16 @@ func must(t *testing.T, task *task.Task, tr *transcript.Transcript) Grade {
 	if success, err := Succeeded(task, tr); err != nil || success != g.Success {
 		t.Errorf("success is %t (%v), and %t in the grade", success, err, g.Success)
 	}
+	reward, outcome, err := RewardOf(task, tr)
+	declined := g.Outcome == OutcomeDeclined || g.Outcome == OutcomeWrongNo
+	alarms := g.NeedlessRetries + g.NeedlessSwitches
+	if declined {
+		alarms++
+	}
+	if err != nil || outcome != g.Outcome || reward.Cost != g.CostUSD || reward.FalseAlarms != float64(alarms) ||
+		(reward.Answer == 1) != g.Success {
+		t.Errorf("the reward %+v (%s, %v) differs from the grade %+v", reward, outcome, err, g)
+	}
 	return g
 }
 

@@ -22,11 +22,18 @@ func (r Reward) Weighted(w Reward) float64 {
 	return r.Answer*w.Answer + r.Partial*w.Partial + r.Calls*w.Calls + r.FalseAlarms*w.FalseAlarms + r.Cost*w.Cost
 }
 
-// RewardOf measures an episode that has ended, and returns its grade too.
-func RewardOf(t *task.Task, played *transcript.Transcript) (Reward, Grade, error) {
-	g, err := Of(t, played)
+// measures are the scorers that a reward depends on, in the order of [scorers]: training loops ask for one after every
+// episode.
+func measures() []scorer {
+	return []scorer{{"identity", scoreIdentity}, {"effort", scoreEffort}, {"outcome", scoreOutcome},
+		{"calling", scoreCalling}, {"reaction", scoreReaction}}
+}
+
+// RewardOf measures an episode that has ended, and returns its outcome too. It fails where these parts of [Of] fail.
+func RewardOf(t *task.Task, played *transcript.Transcript) (Reward, string, error) {
+	g, err := gradeBy(measures(), t, played)
 	if err != nil {
-		return Reward{}, g, err
+		return Reward{}, "", err
 	}
 	r := Reward{Cost: g.CostUSD, FalseAlarms: float64(g.NeedlessRetries + g.NeedlessSwitches)}
 	if g.Success {
@@ -45,16 +52,16 @@ func RewardOf(t *task.Task, played *transcript.Transcript) (Reward, Grade, error
 		r.Calls = float64(max(0, g.Calls-shortest))
 	}
 	if g.Outcome != OutcomeWrong {
-		return r, g, nil
+		return r, g.Outcome, nil
 	}
 	e, err := readEnd(t, played)
 	if err != nil {
-		return Reward{}, g, err
+		return Reward{}, "", err
 	}
 	answer := task.Answer{JSON: e.act.Answer}
 	if e.act.Columns != nil || e.act.Result != nil {
 		answer.Result = &task.Result{Columns: e.act.Columns, Rows: e.act.Result}
 	}
 	r.Partial = e.task.Gold.Overlap(answer)
-	return r, g, nil
+	return r, g.Outcome, nil
 }

@@ -50,6 +50,15 @@ type resetData struct {
 	Digests   bool          `json:"tools_digest"` // in place of the tools: see [training.Listing]
 }
 
+// alike reports whether two resets take the same batch. They are without the parameters of one reset.
+func (d *resetData) alike(other *resetData) bool {
+	a, b := *d, *other
+	if a.Weights != nil && b.Weights != nil && *a.Weights == *b.Weights {
+		a.Weights, b.Weights = nil, nil
+	}
+	return a == b
+}
+
 // session is one environment.
 type session struct {
 	config   *Config
@@ -60,7 +69,7 @@ type session struct {
 	out []byte       // the answer
 
 	batch *training.Batch
-	made  string // the parameters of the batch, without the seed
+	made  resetData // the parameters of the batch, without those of one reset
 	view  *task.View
 
 	resets int
@@ -98,11 +107,8 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 	seed, episode := d.Seed, d.EpisodeID
 	digests := d.Digests
 	d.Seed, d.EpisodeID, d.Digests = nil, "", false
-	wanted, err := task.Marshal(&d)
-	if err != nil {
-		return err
-	}
-	if s.batch == nil || s.made != string(wanted) {
+	if s.batch == nil || !d.alike(&s.made) {
+		var err error
 		r := training.Request{Hints: d.Hints, Scale: d.Scale, Weights: d.Weights}
 		if d.Instance != "" {
 			r.Instances = []string{d.Instance}
@@ -112,7 +118,7 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 		if s.batch, err = s.config.Room.New(r); err != nil {
 			return err
 		}
-		s.made = string(wanted)
+		s.made = d
 	}
 	views, played, err := s.batch.Reset(ctx, nil, nil, seed)
 	if err != nil {
@@ -209,12 +215,17 @@ func (d *actionData) action() (task.Action, error) {
 	}
 }
 
-// step does one action.
+// step reads an action and does it.
 func (s *session) step(ctx context.Context, data json.RawMessage) error {
 	var d actionData
 	if err := task.DecodeStrict(data, &d); err != nil {
 		return &invalid{fmt.Sprintf("The action cannot be read: %v.", err), true}
 	}
+	return s.act(ctx, &d)
+}
+
+// act does one action.
+func (s *session) act(ctx context.Context, d *actionData) error {
 	if d.Type == actionList {
 		listing, err := s.listing()
 		if err != nil {

@@ -77,9 +77,8 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, idle time.Durat
 	}
 	defer func() { _ = c.CloseNow() }() // already closed, or of no use
 	c.SetReadLimit(h.config.MaxBody)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	defer cancel()
-	defer context.AfterFunc(h.config.Draining, cancel)()
+	ctx := context.WithoutCancel(r.Context()) // never done: an exchange makes no watch of its own
+	defer context.AfterFunc(h.config.Draining, func() { _ = c.CloseNow() })()
 	if !ok {
 		full, err := task.Marshal(map[string]any{"message": "There are too many environments.", "code": codeCapacity,
 			"active_sessions": maxSessions, "max_sessions": maxSessions})
@@ -88,10 +87,9 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, idle time.Durat
 		}
 		return
 	}
-	// One watch for the whole connection: an exchange makes no timer of its own.
 	watch := time.AfterFunc(idle, func() { _ = c.Close(websocket.StatusGoingAway, "idle") })
 	defer watch.Stop()
-	slow := time.AfterFunc(writeTime, cancel)
+	slow := time.AfterFunc(writeTime, func() { _ = c.CloseNow() })
 	slow.Stop()
 	defer slow.Stop()
 	for h.exchange(ctx, c, s, watch, idle, slow) {
@@ -148,18 +146,41 @@ func envelope(text []byte, kind string) []byte {
 	return append(append(append(text, `{"type":"`...), kind...), `","data":`...)
 }
 
+// message is what a client sends.
+type message struct {
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+
+	action *actionData // of a step that was read at once; Data is empty then
+}
+
+// stepHeads begin the messages of most clients, with and without spaces.
+var stepHeads = [][]byte{[]byte(`{"type":"step","data":{`), []byte(`{"type": "step", "data": {`)}
+
+// read reads a message. A step that begins as most do and has no mistake is decoded once, not as a message first.
+func (m *message) read(text []byte) error {
+	for _, head := range stepHeads {
+		if !bytes.HasPrefix(text, head) || !bytes.HasSuffix(text, []byte("}}")) {
+			continue
+		}
+		var d actionData
+		if task.DecodeStrict(text[len(head)-1:len(text)-1], &d) == nil {
+			m.Type, m.action = "step", &d
+			return nil
+		}
+	}
+	return json.Unmarshal(text, m)
+}
+
 // answer writes the answer to a message into s.out; over says that the client ends the session.
 func (h *Handler) answer(ctx context.Context, s *session, text []byte) (over bool) {
-	var m struct {
-		Type string          `json:"type"`
-		Data json.RawMessage `json:"data"`
-	}
+	var m message
 	s.out = s.out[:0]
 	refuse := func(data []byte) bool {
 		s.out = append(append(envelope(s.out[:0], "error"), data...), '}')
 		return false
 	}
-	if err := json.Unmarshal(text, &m); err != nil {
+	if err := m.read(text); err != nil {
 		return refuse(failure(codeJSON, "The message cannot be read: "+err.Error()))
 	}
 	var err error
@@ -169,7 +190,12 @@ func (h *Handler) answer(ctx context.Context, s *session, text []byte) (over boo
 		err = guarded(func() error { return s.reset(ctx, m.Data) })
 	case "step":
 		s.out = envelope(s.out, "observation")
-		err = guarded(func() error { return s.step(ctx, m.Data) })
+		err = guarded(func() error {
+			if m.action != nil {
+				return s.act(ctx, m.action)
+			}
+			return s.step(ctx, m.Data)
+		})
 	case "state":
 		var state []byte
 		if state, err = task.Marshal(&s.state); err == nil {

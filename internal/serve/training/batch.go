@@ -365,11 +365,11 @@ func (b *Batch) conclude(at *seat, r *Result) error {
 	if err != nil {
 		return err
 	}
-	components, g, err := grade.RewardOf(shown, played)
+	components, outcome, err := grade.RewardOf(shown, played)
 	if err != nil {
 		return err
 	}
-	r.Outcome, r.Components, r.Reward = g.Outcome, components, components.Weighted(*b.request.Weights)
+	r.Outcome, r.Components, r.Reward = outcome, components, components.Weighted(*b.request.Weights)
 	return nil
 }
 
