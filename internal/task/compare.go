@@ -479,7 +479,7 @@ func (t *target) places(keys []string) ([]int, bool) {
 		return nil, false
 	}
 	if len(keys) == 1 {
-		return []int{0}, !t.contradicts(keys[0])
+		return []int{0}, !t.contradicts(keys[0], 0)
 	}
 	all := strings.Join(keys, "\x00")
 	p, known := t.known[all]
@@ -510,6 +510,11 @@ func (t *target) placesOf(keys []string) keyedPlaces {
 		return keyedPlaces{place, taken, true}
 	}
 	place, named := t.alike(keys)
+	for i, key := range keys {
+		if t.contradicts(key, place[i]) {
+			return keyedPlaces{}
+		}
+	}
 	return keyedPlaces{place, named, true}
 }
 

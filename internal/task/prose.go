@@ -67,6 +67,9 @@ func (t *target) extracted(raw json.RawMessage, text string) string {
 				}
 			}
 		}
+		if e.firm && t.readsOtherwise(e, text) {
+			return e.rule
+		}
 		if t.stated(text) {
 			return RuleSentence
 		}
@@ -246,6 +249,9 @@ func (t *target) stated(text string) bool {
 	if t.width != 1 || len(t.rows) != 1 || len(text) > maxProse {
 		return false
 	}
+	if marks := proseMarker.FindAllStringIndex(text, -1); marks != nil {
+		text = text[marks[len(marks)-1][0]:] // what comes before the answer is not the answer
+	}
 	gold := &t.rows[0][0]
 	value, isText := AsText(gold.value)
 	if !isText {
@@ -272,7 +278,21 @@ func (t *target) stated(text string) bool {
 	if isText && text[at:at+len(value)] != value {
 		return false
 	}
-	return !strings.Contains(strings.ToLower(rest), strings.ToLower(value)) && plainly(rest) && !enumerates(rest, at)
+	return !strings.Contains(strings.ToLower(rest), strings.ToLower(value)) && plainly(rest) && !enumerates(rest, at) &&
+		!compares(rest)
+}
+
+// anotherClause is a clause with a subject of its own, by its name.
+var anotherClause = regexp.MustCompile(`[,.;]\s+(?:and\s+|while\s+|whereas\s+)?((?:\p{Lu}[\pL\pN'’-]*\s+)+)(?:has|have|had|is|are|was|were)\b`)
+
+// pronouns begin a clause that goes on about the same subject.
+var pronouns = english.Set("it", "this", "that", "the", "there", "they", "he", "she", "these", "those", "its", "i", "we", "which")
+
+// compares reports whether another clause of a sentence is about something else, which may be the answer as well.
+func compares(rest string) bool {
+	return slices.ContainsFunc(anotherClause.FindAllStringSubmatch(rest, -1), func(m []string) bool {
+		return !pronouns[strings.ToLower(strings.Fields(m[1])[0])]
+	})
 }
 
 // enumerates reports whether other values surround the place from which a value was taken.
@@ -426,25 +446,38 @@ func (t *target) speaks(words ...string) bool {
 // extremes are the words that can only name the aggregate that they say.
 var extremes = map[string]string{
 	"min": "min", "minimum": "min", "max": "max", "maximum": "max", "avg": "avg", "average": "avg", "mean": "avg",
+	"sum": "sum",
 }
 
-// contradicts reports whether the key of the only column says another of minimum, maximum and average than the column.
-func (t *target) contradicts(key string) bool {
-	if len(t.columns) != 1 || t.means(key, 0) {
-		return false
-	}
-	column, own := nameWords(t.columns[0].Name), map[string]bool{}
-	for _, w := range english.NameWords(key) {
-		if said := extremes[strings.ToLower(w)]; said != "" {
-			own[said] = true
+// extremesOf returns the aggregates that a name can only mean.
+func extremesOf(name string) map[string]bool {
+	said := map[string]bool{}
+	for _, w := range english.NameWords(name) {
+		if one := extremes[strings.ToLower(w)]; one != "" {
+			said[one] = true
 		}
 	}
-	agree, differ := false, false
-	for _, one := range extremes {
-		agree = agree || column[one] && own[one]
-		differ = differ || column[one] && len(own) > 0 && !own[one]
+	return said
+}
+
+// contradicts reports whether a key says another aggregate than the column has under which its value would be read.
+func (t *target) contradicts(key string, column int) bool {
+	if column >= len(t.columns) || t.means(key, column) {
+		return false
 	}
-	return differ && !agree
+	said := extremesOf(key)
+	if len(said) == 0 {
+		return false
+	}
+	words, differ := nameWords(t.columns[column].Name), false
+	for _, one := range aggregates {
+		if words[one] && said[one] {
+			return false
+		}
+		// A number of things may be a sum.
+		differ = differ || words[one] && !(said["sum"] && one == "count")
+	}
+	return differ
 }
 
 // means reports whether a key is the exact name of a column.
@@ -595,8 +628,8 @@ var (
 		`not sure|unsure|uncertain|unclear|sorry|insufficient|not enough|unknown|i decline|no data|not ` +
 		`available|unavailable)\b`)
 	hedging = regexp.MustCompile(`(?i)\b(?:maybe|perhaps|possibly|probably|likely|might|may be|could be|would be|should be|guess(?:ing|ed)?|` +
-		`i think|i believe|i assume|assuming|suppose|presumably|seems?|appears?|estimated?|either|for ` +
-		`example|placeholder|hypothetical\w*)\b|\be\.g\.`)
+		`i think|i believe|i assume|assuming|suppose|presumably|seems?|appears?|estimated?|either|` +
+		`(?:for|as an|an) example|placeholder|hypothetical\w*)\b|\be\.g\.`)
 	vague = regexp.MustCompile(`(?i)\b(?:second|third|fourth|fifth|next)[ -](?:\w+est|most|least)\b|\b(?:or|if|unless|approximately|approx|roughly|about|around|nearly|almost|at least|at most|(?:more|less|fewer|greater) than|` +
 		`over|under|up to|between|some)\b|[~≈?<>]`)
 	// placing are words that say where or whose something is, not how much there is of it: under the flag, over Norway.
@@ -615,7 +648,8 @@ var subordinate = regexp.MustCompile(`^,\s+(?:as|which|who|whose|where|with|acco
 
 // Sentences that say that nothing is there: all of a count of zero, and of an empty result.
 var (
-	nothing = regexp.MustCompile(`(?i)^(?:there (?:are|is|were|was) (?:none|no [a-z][\pL\pN' -]*)|no [a-z][\pL\pN' -]* ` +
+	nothing = regexp.MustCompile(`(?i)^(?:no (?:results?|rows?|records?|entries|matches)|` +
+		`there (?:are|is|were|was) (?:none|no [a-z][\pL\pN' -]*)|no [a-z][\pL\pN' -]* ` +
 		`(?:match|matches|matched|exists?|found|qualify|qualifies)|no [a-z][\pL\pN' -]* (?:meets?|satisf(?:y|ies)) [\pL\pN' -]*)[.!]?$`)
 	somethingElse = regexp.MustCompile(`(?i)\b(?:answers?|ways?|tools?|functions?|information|access|columns?|tables?|databases?|idea|` +
 		`doubt|reasons?|problems?|limits?|more|other|others|fewer|less|single|longer|question|but|except|besides|than|until)\b`)
@@ -631,6 +665,7 @@ const monthName = `(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?`
 
 var (
 	monthFirst = regexp.MustCompile(`(?i)\b` + monthName + `\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b`)
+	atTime     = regexp.MustCompile(`\b(\d{4}-\d\d-\d\d)(?:,| at|, at) (\d\d:\d\d)`)
 	dayFirst   = regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+` + monthName + `,?\s+(\d{4})\b`)
 )
 
@@ -652,7 +687,7 @@ func isoDates(text string) string {
 			return when.Format(time.DateOnly)
 		})
 	}
-	return text
+	return atTime.ReplaceAllString(text, "$1 $2")
 }
 
 // plainly reports whether a sentence states something: it does not deny, hedge, refuse or leave a choice.
@@ -672,6 +707,7 @@ type extraction struct {
 	readings []json.RawMessage
 	rule     string
 	firm     bool
+	titled   json.RawMessage // rows below a first line that may be headings; nil if there can be none
 }
 
 // extract finds the answer in prose: what follows the last marker (`Answer:`, `Final answer:`, `Result:`, `the answer
@@ -694,10 +730,13 @@ func extract(text string) extraction {
 	}
 	block := func(rule, found string, readings ...json.RawMessage) extraction {
 		prefix, suffix, _ := strings.Cut(text, found)
-		return extraction{readings, rule, firmly(before+prefix, suffix)}
+		return extraction{readings: readings, rule: rule, firm: firmly(before+prefix, suffix)}
 	}
 	if marked && json.Valid([]byte(text)) {
 		return block(RuleJSON, text, json.RawMessage(text))
+	}
+	if doc := pythonLiteral(text); doc != nil {
+		return block(RuleJSON, text, doc)
 	}
 	if blocks := proseFence.FindAllStringSubmatch(text, -1); blocks != nil {
 		last := blocks[len(blocks)-1]
@@ -705,31 +744,40 @@ func extract(text string) extraction {
 		if json.Valid([]byte(inner)) {
 			return block(RuleFenced, last[0], json.RawMessage(inner))
 		}
-		return block(RuleFenced, last[0], append(texts(false, inner), lines(inner)...)...)
+		if doc := pythonLiteral(inner); doc != nil {
+			return block(RuleFenced, last[0], doc)
+		}
+		e := block(RuleFenced, last[0], append(texts(false, inner), lines(inner)...)...)
+		e.titled = titled(lineRows(inner))
+		return e
 	}
 	if doc := embeddedJSON(text); doc != nil {
 		return block(RuleEmbedded, string(doc), doc)
 	}
 	if table := markdownTable(text); table != nil {
-		return extraction{[]json.RawMessage{table}, RuleTable, firmly(before+outside(text, "|"), "")}
+		return extraction{readings: []json.RawMessage{table}, rule: RuleTable, firm: firmly(before+outside(text, "|"), "")}
 	}
 	if items := submatches(proseBullet, text); items != nil {
 		around := proseBullet.ReplaceAllString(text, "")
 		for i := range items {
 			items[i] = stripText(items[i])
 		}
-		return extraction{append(texts(true, items...), lines(strings.Join(items, "\n"))...), RuleBullets,
-			firmly(before+around, "")}
+		return extraction{readings: append(texts(true, items...), lines(strings.Join(items, "\n"))...), rule: RuleBullets,
+			firm: firmly(before+around, "")}
+	}
+	if rows := quotedRows(text); rows != nil {
+		return extraction{lines(text), RuleText, firmly(before, ""), titled(rows)}
 	}
 	if spans := submatches(proseQuote, text); spans != nil {
-		return extraction{texts(true, spans...), RuleQuotes, plainly(before + proseQuote.ReplaceAllString(text, ""))}
+		return extraction{readings: texts(true, spans...), rule: RuleQuotes,
+			firm: plainly(before + proseQuote.ReplaceAllString(text, ""))}
 	}
 	line := text
 	if marked {
 		line, _, _ = strings.Cut(text, "\n")
 	}
 	// A text that is the whole answer is taken as it is, whatever its words are.
-	e := extraction{texts(false, stripText(line)), RuleText, firmly(before, "")}
+	e := extraction{readings: texts(false, stripText(line)), rule: RuleText, firm: firmly(before, "")}
 	if n, ok := onlyNumber(yearPhrase.ReplaceAllString(line, "")); ok && plainly(line) {
 		e.readings = append(e.readings, json.RawMessage(n))
 	} else if n, ok := onlyNumber(line); ok && plainly(line) {
@@ -743,6 +791,7 @@ func extract(text string) extraction {
 	}
 	if plainly(text) {
 		e.readings = append(append(e.readings, lines(text)...), enumeration(line)...)
+		e.titled = titled(lineRows(text))
 	}
 	return e
 }
@@ -767,17 +816,20 @@ var (
 
 // lines reads every line as a row: as one cell, or as cells between commas, tabs, bars, semicolons or dashes.
 func lines(text string) []json.RawMessage {
-	rows := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-	single, split := make([]string, len(rows)), make([][]string, len(rows))
+	rows := linesOf(text)
+	single, split, flat := make([]string, len(rows)), lineRows(text), make([][]string, len(rows))
 	for i, row := range rows {
 		single[i] = stripText(row)
-		split[i] = lineCells.Split(single[i], -1)
+		flat[i] = lineCells.Split(bracketed.ReplaceAllString(single[i], ", $1"), -1)
 	}
 	cells, err := Marshal(split)
 	if err != nil {
 		return nil
 	}
 	readings := []json.RawMessage{cells}
+	if others, err := Marshal(flat); err == nil && !bytes.Equal(others, cells) {
+		readings = append(readings, others)
+	}
 	if len(rows) > 1 {
 		readings = append(readings, texts(true, single...)...)
 	}
@@ -802,7 +854,7 @@ func enumeration(line string) []json.RawMessage {
 
 // named reads items that are all `name: value` as a record, and as rows of names and values.
 func named(items []string) []json.RawMessage {
-	record, pairs := []byte{'{'}, make([][2]string, len(items))
+	record, pairs, bare := []byte{'{'}, make([][2]string, len(items)), false
 	for i, item := range items {
 		var m []string
 		for at := 0; m == nil && at < len(nameValues); at++ {
@@ -821,7 +873,22 @@ func named(items []string) []json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	return []json.RawMessage{append(record, '}'), rows}
+	readings := []json.RawMessage{append(record, '}'), rows}
+	record = []byte{'{'}
+	for i := range pairs {
+		number, ok := measured(pairs[i][1])
+		if bare = bare || ok; ok {
+			pairs[i][1] = number
+		}
+		if i > 0 {
+			record = append(record, ',')
+		}
+		record = appendString(append(appendString(record, pairs[i][0]), ':'), pairs[i][1])
+	}
+	if rows, err = Marshal(pairs); err != nil || !bare {
+		return readings
+	}
+	return append(readings, append(record, '}'), rows)
 }
 
 // headed reads rows of cells below a row of headings as records: headings have no number, and some column below them
@@ -990,6 +1057,9 @@ func onlyNumber(text string) (string, bool) {
 		return "", false
 	}
 	number := strings.TrimSuffix(text[from:to], ",")
+	if decimalComma.MatchString(number) && !(thousands.MatchString(number) && number[0] != '0') {
+		number = strings.Replace(number, ",", ".", 1)
+	}
 	if strings.Contains(number, ",") {
 		if !thousands.MatchString(number) {
 			return "", false

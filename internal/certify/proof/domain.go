@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sqlc-dev/meyer/ast"
+
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -15,20 +17,21 @@ const maxCompared = 100_000
 // stored values overlap in the published database. A value tells columns of different domains apart.
 func (x *Examiner) Columns(ctx context.Context, q *sqlast.Query) ([]task.Column, error) {
 	columns := Columns(q)
-	if len(columns) < 2 || len(q.Stmt.Cores) > 1 {
-		return columns, nil // other branches may take them from elsewhere
+	if len(columns) < 2 {
+		return columns, nil
 	}
+	stored := origins(q, len(columns))
 	next := 1
 	for i := range columns {
 		c := &columns[i]
-		if c.Table == "" || c.Column == "" {
+		if stored[i] == nil {
 			continue
 		}
 		for j := range i {
 			if columns[j].Domain == 0 {
 				continue
 			}
-			overlap, err := x.overlap(ctx, &columns[j], c)
+			overlap, err := x.anyOverlap(ctx, stored[j], stored[i])
 			if err != nil {
 				return nil, err
 			}
@@ -41,6 +44,40 @@ func (x *Examiner) Columns(ctx context.Context, q *sqlast.Query) ([]task.Column,
 		}
 	}
 	return columns, nil
+}
+
+// origins lists, for each column of a result, the stored columns from which the branches of the query take it; nil if
+// a branch computes it.
+func origins(q *sqlast.Query, width int) [][]sqlast.Column {
+	list := make([][]sqlast.Column, width)
+	computed := make([]bool, width)
+	for _, core := range q.Stmt.Cores {
+		branch, ok := core.(*ast.SelectQuery)
+		if !ok {
+			return make([][]sqlast.Column, width) // VALUES
+		}
+		for i, c := range q.CoreOutput(branch)[:width] {
+			list[i] = append(list[i], c)
+			computed[i] = computed[i] || c.Table == "" || c.Column == ""
+		}
+	}
+	for i := range list {
+		if computed[i] {
+			list[i] = nil
+		}
+	}
+	return list
+}
+
+func (x *Examiner) anyOverlap(ctx context.Context, of, with []sqlast.Column) (bool, error) {
+	for i := range of {
+		for j := range with {
+			if overlap, err := x.overlap(ctx, &of[i], &with[j]); overlap || err != nil {
+				return overlap, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // merge gives a column a domain, and the columns of its former domain too.
@@ -60,7 +97,7 @@ const unlikeNumbers = " WHERE NOT (typeof(%[1]s) = 'text' AND ltrim(%[1]s, '-') 
 	"AND %[1]s NOT GLOB '*[^-0-9.]*')"
 
 // overlap reports whether two columns share a value.
-func (x *Examiner) overlap(ctx context.Context, a, b *task.Column) (bool, error) {
+func (x *Examiner) overlap(ctx context.Context, a, b *sqlast.Column) (bool, error) {
 	key := [4]string{a.Table, a.Column, b.Table, b.Column}
 	if known, ok := x.overlaps[key]; ok {
 		return known, nil

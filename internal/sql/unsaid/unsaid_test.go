@@ -14,6 +14,9 @@ func harbour(t *testing.T) *schema.Database {
 	t.Helper()
 	return schematest.Parse(t, "harbour", `ship(ship_id INTEGER, name TEXT, flag TEXT, tons INTEGER, port_id INTEGER, launched_on TEXT)
 port(port_id INTEGER, fname TEXT, country_code TEXT, depth_m REAL, max_draught REAL)
+buoy(buoy_no INTEGER, line_1 TEXT, line_2 TEXT, town TEXT, zip_postcode TEXT, inspe_year INTEGER, count_made INTEGER)
+crew(buoy_no INTEGER, head_of_crew TEXT, lamp_option TEXT)
+primary buoy.buoy_no
 primary ship.ship_id
 primary port.port_id
 key ship.port_id port.port_id
@@ -37,8 +40,14 @@ func TestFind(t *testing.T) {
 		{"How many ships are there for each flag?", "SELECT flag, count(*) FROM ship GROUP BY flag", nil, nil},
 		{"What is the mean and the largest tonnage?", "SELECT avg(tons), max(tons) FROM ship", nil, nil},
 		{"Show all information on ships.", "SELECT * FROM ship", nil, nil},
-		{"Show the draughts of all ports.", "SELECT max_draught FROM port", nil, nil},        // the last word of one column alone
-		{"Name a ship of each flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, nil}, // a verb
+		{"Show the draughts of all ports.", "SELECT max_draught FROM port", nil, nil},                     // the last word of one column alone
+		{"Name a ship of each flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, nil},              // a verb
+		{"Give the address lines of all buoys.", "SELECT line_1, line_2 FROM buoy", nil, nil},             // numbered columns
+		{"What is the zip code of Moss?", "SELECT zip_postcode FROM buoy WHERE town = 'Moss'", nil, nil},  // the end of a word
+		{"Give the year of inspection of all buoys.", "SELECT inspe_year FROM buoy", nil, nil},            // the beginning of one
+		{"Who is the leader of each buoy's crew?", "SELECT head_of_crew FROM crew", nil, nil},             // another word
+		{"What lamp choices do the buoys have, each?", "SELECT lamp_option FROM crew", nil, nil},          // another word
+		{"Which town has a buoy?", "SELECT count_made FROM buoy", nil, []string{task.FlagColumnsUnasked}}, // no beginning of one
 		// Columns that are not.
 		{"Which ships fly red?", "SELECT name, tons FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},
 		{"Which ships fly red?", "SELECT * FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},

@@ -68,6 +68,8 @@ var askers = []struct{ asked, columns string }{
 	{"phone telephone mobile cell", "phone cell mobile"},
 	{"title titles called titled named name names", "title name"},
 	{"id ids identifier identifiers code codes number numbers identification", "id code number no num key uid"},
+	{"leader leaders ruler president monarch king queen chief", "head leader president ruler governor chief"},
+	{"choice choices option options", "option choice"},
 	{"description descriptions describe details detail", "descri detail"},
 }
 
@@ -106,10 +108,23 @@ func nameWords(name, table string) []string {
 	return own
 }
 
-// alike reports whether a word of the request may mean a word of a name: an inflection of it, or a derived word.
+// Least letters of a word that ends another (the code of postcode), of a word that another begins with (indep of
+// independence), and of what then follows.
+const (
+	leastEnding   = 4
+	leastBegin    = 5
+	leastFollowed = 5
+)
+
+// alike reports whether a word of the request may mean a word of a name: an inflection of it, a derived word, the noun
+// at its end, or a word that it abbreviates.
 func alike(w said, name string) bool {
 	stem := english.Stem(name)
 	if w.stem == stem || w.folded == name || w.folded == name+"s" || english.Akin(w.folded, name) {
+		return true
+	}
+	if len(w.folded) >= leastEnding && strings.HasSuffix(name, w.folded) ||
+		len(name) >= leastBegin && len(w.folded) >= len(name)+leastFollowed && strings.HasPrefix(w.folded, name) {
 		return true
 	}
 	short, long := min(len(w.stem), len(stem)), max(len(w.stem), len(stem))
@@ -144,7 +159,7 @@ func (r *reading) find(name []string) (mention, bool) {
 		switch {
 		case slices.ContainsFunc(r.words, func(w said) bool { return alike(w, n) }):
 			found++
-		case !optional[n]:
+		case !optional[n] && strings.Trim(n, "0123456789") != "":
 			missing++
 		}
 	}

@@ -1,0 +1,193 @@
+package task
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Layouts of values that programs print: Python's literals, quoted CSV, headings above rows, numbers with a unit.
+
+// pythonLiteral reads a text that is, as a whole, a list, tuple or dictionary as Python prints it, or JSON with commas
+// before closing brackets. It returns nil for anything else, valid JSON too.
+func pythonLiteral(text string) json.RawMessage {
+	if text == "" || !strings.ContainsRune("[({", rune(text[0])) || json.Valid([]byte(text)) {
+		return nil
+	}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			decoded, length := pythonText(text[i:])
+			if length == 0 {
+				return nil
+			}
+			out = appendString(out, decoded)
+			i += length
+		case strings.IndexByte("[({,:", c) >= 0:
+			if c == '(' {
+				c = '['
+			}
+			out = append(out, c)
+			i++
+		case strings.IndexByte("])}", c) >= 0:
+			if c == ')' {
+				c = ']'
+			}
+			if out = trimBlank(out); len(out) > 0 && out[len(out)-1] == ',' {
+				out = out[:len(out)-1]
+			}
+			out = append(out, c)
+			i++
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+			out = append(out, c)
+			i++
+		default:
+			end := i + strings.IndexAny(text[i:]+",", "[](){},: \t\r\n'\"")
+			word := text[i:end]
+			if plain, known := pythonWords[word]; known {
+				word = plain
+			}
+			out = append(out, word...)
+			i = end
+		}
+	}
+	if !json.Valid(out) {
+		return nil
+	}
+	return out
+}
+
+var pythonWords = map[string]string{"None": "null", "True": "true", "False": "false"}
+
+func trimBlank(b []byte) []byte {
+	for len(b) > 0 && strings.IndexByte(" \t\r\n", b[len(b)-1]) >= 0 {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// pythonText decodes the quoted text with which s begins, and returns how many bytes it takes; 0 if it does not end.
+func pythonText(s string) (string, int) {
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == s[0]:
+			return b.String(), i + 1
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			switch s[i] {
+			case 'n':
+				b.WriteByte('\n')
+			case 't':
+				b.WriteByte('\t')
+			case '\\', '\'', '"':
+				b.WriteByte(s[i])
+			default:
+				return "", 0
+			}
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return "", 0
+}
+
+func linesOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+}
+
+// lineRows splits every line at commas, tabs, bars, semicolons or dashes, or as CSV if cells are quoted.
+func lineRows(text string) [][]string {
+	if rows := quotedRows(text); rows != nil {
+		return rows
+	}
+	var rows [][]string
+	for _, line := range linesOf(text) {
+		rows = append(rows, lineCells.Split(stripText(line), -1))
+	}
+	return rows
+}
+
+// quotedRows reads CSV of at least two lines of equal width in which cells are quoted, or returns nil.
+func quotedRows(text string) [][]string {
+	if !strings.Contains(text, `"`) || !strings.Contains(text, ",") {
+		return nil
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.TrimLeadingSpace = true
+	rows, err := r.ReadAll()
+	if err != nil || len(rows) < 2 || len(rows[0]) < 2 {
+		return nil
+	}
+	return rows
+}
+
+// titled reads the rows below a first line as records under its cells, or returns nil. Whether that line has headings
+// is for the reader to decide.
+func titled(rows [][]string) json.RawMessage {
+	if len(rows) < 2 || slices.ContainsFunc(rows, func(row []string) bool { return len(row) != len(rows[0]) }) {
+		return nil
+	}
+	list := []byte{'['}
+	for i, row := range rows[1:] {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = appendRecord(list, rows[0], row)
+	}
+	return append(list, ']')
+}
+
+// readsOtherwise reports whether a text is right if its first line has headings that name gold's columns, or if it is a
+// percentage for a computed share.
+func (t *target) readsOtherwise(e extraction, text string) bool {
+	if e.titled != nil {
+		keys, _ := members(elements(e.titled)[0])
+		if len(keys) == t.width && t.width > 1 {
+			p := t.placesOf(keys)
+			if p.ok && !slices.Contains(p.named, false) && t.verdict(t.read(e.titled)).Strict {
+				return true
+			}
+		}
+	}
+	if share := percentage(text); share != nil && t.width == 1 && t.computed[0] {
+		return t.verdict(t.read(share)).Strict || t.rounds(share)
+	}
+	return false
+}
+
+var percent = regexp.MustCompile(`^(-?)(\d+)(?:\.(\d+))?\s?%$`)
+
+// percentage returns the share that a percentage says, with all its digits, or nil.
+func percentage(text string) json.RawMessage {
+	m := percent.FindStringSubmatch(stripText(text))
+	if m == nil {
+		return nil
+	}
+	whole := "00" + m[2]
+	whole, fraction := whole[:len(whole)-2], whole[len(whole)-2:]+m[3]
+	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+		whole = "0"
+	}
+	return json.RawMessage(m[1] + whole + "." + fraction)
+}
+
+var (
+	// bracketed ends a line with further cells: `name (cell, cell)`.
+	bracketed    = regexp.MustCompile(`\s*\(([^()]*)\)$`)
+	decimalComma = regexp.MustCompile(`^[-+]?\d+,\d+$`)
+	// measure is a number with its currency or unit, and nothing else.
+	measure = regexp.MustCompile(`^[$€£]?\s?([-+]?\d[\d,]*(?:\.\d+)?)\s?(?:[%°$€£]|°?[A-Za-z²³/]{1,12})?$`)
+)
+
+// measured returns the number of a value that is more than plain digits: `131 kg`, `$1,200`.
+func measured(value string) (string, bool) {
+	m := measure.FindStringSubmatch(value)
+	if m == nil || isNumber(value) {
+		return "", false
+	}
+	return onlyNumber(m[1])
+}
