@@ -42,17 +42,6 @@ var hostileLimits = Limits{
 	Value: 64 << 10, BlockCalls: 50, SessionCalls: 200,
 }
 
-// unhurried calls try with longer and longer limits until it reports that the time was enough. A test that needs a limit
-// to be reached then takes no longer than it must, and does not depend on the machine's speed.
-func unhurried(t *testing.T, try func(limit time.Duration) (enough bool)) {
-	t.Helper()
-	for limit := 200 * time.Millisecond; !try(limit); limit *= 5 {
-		if limit > time.Minute {
-			t.Fatalf("%s are not enough", limit)
-		}
-	}
-}
-
 func TestNativeOutlivesHostilePrograms(t *testing.T) {
 	testHostile(t, nativeEngine(t), hostileLimits)
 }
