@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sqlc-dev/meyer/ast"
-
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/sqlc-dev/meyer/ast"
 )
 
 // maxCompared bounds the rows of each of two columns whose values are compared, so that no large table ends a build.

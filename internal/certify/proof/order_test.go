@@ -10,14 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlc-dev/meyer/ast"
-
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/sqlc-dev/meyer/ast"
 )
 
 // orderTrial judges right and wrong answers to one question, and counts them.
