@@ -283,6 +283,9 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 	}
 	progress, err = r.Execute(ctx)
 	m.clear()
+	if err == nil {
+		team.Finish()
+	}
 	var spending *model.SpendingError
 	if errors.As(err, &spending) {
 		return progress, nil, &diag.Error{

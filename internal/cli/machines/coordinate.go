@@ -171,7 +171,7 @@ func (h *Host) Gather(
 		return nil, err
 	}
 	workers, concurrency := r.Workers, r.Concurrency
-	r.Elsewhere, r.Workers, r.Concurrency = t.coordinator.Play, window, max(most, o.Concurrency)
+	r.Elsewhere, r.Workers, r.Concurrency = t.play, window, max(most, o.Concurrency)
 	r.Again = t.coordinator.Requeue
 	if o.Fleet.Slots >= 0 {
 		workers, concurrency = o.Fleet.Slots, o.Fleet.Slots
@@ -450,6 +450,23 @@ func (t *Team) complete(r *episode.Run, ledger *model.Ledger) func(*fleet.Status
 		used := ledger.Spent()
 		s.CostUSD, s.Requests, s.Tokens = used.CostUSD, used.Requests, used.InputTokens+used.OutputTokens
 	}
+}
+
+// Finish tells the workers that all episodes are stored. They end while this process still grades.
+func (t *Team) Finish() {
+	if t != nil {
+		t.coordinator.Finish()
+	}
+}
+
+// play has an episode played by a worker.
+func (t *Team) play(ctx context.Context, o *episode.Order) (*episode.Record, func(error), error) {
+	record, stored, err := t.coordinator.Play(ctx, o)
+	if closed, ok := errors.AsType[*fleet.ClosedError](err); ok {
+		err = &diag.Error{Exit: diag.ExitFailed, Message: closed.Error(), Cause: err,
+			Hint: "--token-file or --nats-creds as the server wants them now; then resume the run"}
+	}
+	return record, stored, err
 }
 
 // Close ends the coordinator. finished says that the run is complete: workers are told, and the queue is removed. It

@@ -180,7 +180,10 @@ func (w *worker) play(ctx context.Context, conn *nats.Conn, welcome *fleet.Welco
 	finished, err := p.Work(ctx)
 	err = errors.Join(err, stopMetrics())
 	var failed *model.ProviderError
+	var closed *fleet.ClosedError
 	switch {
+	case errors.As(err, &closed):
+		return connectError(w.fleet.Servers, err)
 	case errors.As(err, &failed):
 		return participants.ProviderFailure(err, "; the run goes on without this worker")
 	case err == nil && finished:

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -138,6 +139,20 @@ func Connect(ctx context.Context, name string, a *Access, in *Broker, notice fun
 			return nil, err
 		}
 	}
+}
+
+// ClosedError says that a connection ended for good: the server refuses this process now.
+type ClosedError struct{ Cause error }
+
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("the server does not let this process in any more: %v", e.Cause)
+}
+
+func (e *ClosedError) Unwrap() error { return e.Cause }
+
+// closedError is why a connection is closed.
+func closedError(conn *nats.Conn) error {
+	return &ClosedError{cmp.Or(conn.LastError(), nats.ErrConnectionClosed)}
 }
 
 // isPassing reports whether a connection may succeed later: nobody listens, or nobody answers.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,15 +76,18 @@ type Coordinator struct {
 	counts     counts
 	unserved   map[string]time.Time // classes with orders that no worker can play, since when
 	requeueing func() int
+	finished   string // "" while episodes are left
 	ending     bool
 	closing    context.CancelFunc
 	running    sync.WaitGroup
+	comparing  chan struct{} // bounds the records that nobody waits for
+	broken     chan struct{} // closed when the server has shut this process out
 	subs       []*nats.Subscription
 	consuming  jetstream.ConsumeContext
 }
 
 // counts are what status reports of the whole run.
-type counts struct{ committed, repeated, refused, returned, lost, retries int }
+type counts struct{ repeated, refused, returned, lost, retries int }
 
 // Conflict is an episode for which a worker sent other bytes than those that are committed.
 type Conflict struct {
@@ -105,7 +109,18 @@ type expected struct {
 	sequence uint64        // number of the newest message with the order; 0 before the first
 	alone    bool          // in that message
 	returned int
-	reasons  []string // why it was returned or refused
+	reasons  []string // why it was returned or refused: different ones, in the order of their coming
+}
+
+// maxReason bounds a reason that a worker tells, in bytes.
+const maxReason = 1 << 10
+
+// note keeps why an order was not carried out. The caller holds the lock.
+func (e *expected) note(worker, reason string) {
+	text := worker + ": " + strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
+	if len(e.reasons) < maxDeliver && !slices.Contains(e.reasons, text) {
+		e.reasons = append(e.reasons, text)
+	}
 }
 
 // outcome is the record of an order, or why there is none.
@@ -115,23 +130,23 @@ type outcome struct {
 }
 
 // Start makes the streams and begins to listen to workers.
-func Start(ctx context.Context, config Config) (*Coordinator, error) {
+func Start(ctx context.Context, config Config) (c *Coordinator, err error) {
 	random := make([]byte, 8)
 	if _, err := rand.Read(random); err != nil {
 		return nil, err
 	}
-	c := &Coordinator{
+	c = &Coordinator{
 		Config: config, names: names{config.ID}, epoch: hex.EncodeToString(random), began: time.Now(),
 		model: newGate(config.Concurrency), other: newGate(config.Window),
 		expected: map[string]*expected{}, early: map[string]chan struct{}{},
 		outbox: map[string][]*expected{}, parts: map[string]*parts{}, workers: map[string]*member{},
 		leases: map[string]*lease{}, unserved: map[string]time.Time{}, twins: map[string]bool{},
+		comparing: make(chan struct{}, maxComparing), broken: make(chan struct{}),
 	}
-	var err error
 	if c.js, err = jetstream.New(c.Conn); err != nil {
 		return nil, err
 	}
-	if err := c.streams(ctx); err != nil {
+	if c.created, err = c.streams(ctx); err != nil {
 		return nil, err
 	}
 	// Orders of an earlier coordinator are given out again when their turn comes; records remain.
@@ -142,6 +157,11 @@ func Start(ctx context.Context, config Config) (*Coordinator, error) {
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.closing = cancel
+	defer func() {
+		if err != nil {
+			c.leave()
+		}
+	}()
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjectHello: c.hello, c.names.beat(): c.beat, c.names.ask(): func(m *nats.Msg) { c.ask(inner, m) },
 		c.names.control(): c.control,
@@ -160,56 +180,6 @@ func Start(ctx context.Context, config Config) (*Coordinator, error) {
 	return c, nil
 }
 
-// streams makes the streams and the consumers that do not exist.
-func (c *Coordinator) streams(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	var created [2]time.Time
-	for i, config := range []jetstream.StreamConfig{
-		{Name: c.names.workStream(), Subjects: []string{c.names.work("*")}},
-		{Name: c.names.doneStream(), Subjects: []string{c.names.done()}},
-	} {
-		config.Retention, config.Storage, config.Replicas = jetstream.WorkQueuePolicy, jetstream.FileStorage, c.Replicas
-		stream, err := c.js.CreateOrUpdateStream(ctx, config)
-		if err != nil {
-			return fmt.Errorf("stream %s: %w", config.Name, err)
-		}
-		created[i] = stream.CachedInfo().Created
-	}
-	for _, class := range c.Welcome.Classes {
-		if _, err := c.js.CreateOrUpdateConsumer(ctx, c.names.workStream(), jetstream.ConsumerConfig{
-			Durable: class, FilterSubject: c.names.work(class), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
-			MaxDeliver: maxDeliver, MaxAckPending: -1,
-		}); err != nil {
-			return fmt.Errorf("consumer %s: %w", class, err)
-		}
-	}
-	_, err := c.js.CreateOrUpdateConsumer(ctx, c.names.doneStream(), jetstream.ConsumerConfig{
-		Durable: "commit", AckPolicy: jetstream.AckExplicitPolicy, AckWait: 3 * ackWait, MaxAckPending: 8192,
-	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.created = created
-	return err
-}
-
-// consume begins to receive records.
-func (c *Coordinator) consume(ctx context.Context) error {
-	consumer, err := c.js.Consumer(ctx, c.names.doneStream(), "commit")
-	if err != nil {
-		return err
-	}
-	consuming, err := consumer.Consume(func(m jetstream.Msg) { c.receive(ctx, m) }, jetstream.PullMaxMessages(256),
-		jetstream.ConsumeErrHandler(func(jetstream.ConsumeContext, error) {}))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.consuming != nil {
-		c.consuming.Stop()
-	}
-	c.consuming = consuming
-	return err
-}
-
 // Play gives out the order of an episode and waits for its record.
 func (c *Coordinator) Play(ctx context.Context, o *episode.Order) (*episode.Record, func(error), error) {
 	gate := c.other
@@ -221,9 +191,6 @@ func (c *Coordinator) Play(ctx context.Context, o *episode.Order) (*episode.Reco
 		return nil, nil, err
 	}
 	defer gate.leave()
-	if record, err := c.committedEarly(ctx, o.Header.ID); record != nil || err != nil {
-		return record, func(error) {}, err
-	}
 	wire := orderJSON{Header: o.Header, Model: o.Model, Budget: o.Budget}
 	if o.Failed != nil {
 		encoded, err := o.Failed.Encode()
@@ -236,20 +203,38 @@ func (c *Coordinator) Play(ctx context.Context, o *episode.Order) (*episode.Reco
 	if err != nil {
 		return nil, nil, err
 	}
+	id := o.Header.ID
 	e := &expected{order: o, class: class, data: data, result: make(chan outcome, 1), stored: make(chan struct{})}
-	c.mu.Lock()
-	c.expected[o.Header.ID] = e
-	c.post(e)
-	c.mu.Unlock()
+	for early := c.expect(id, e); early != nil; early = c.expect(id, e) {
+		if record, err := c.committedEarly(ctx, id, early); record != nil || err != nil {
+			return record, func(error) {}, err
+		}
+	}
 	select {
 	case got := <-e.result:
 		return got.record, got.stored, nil
+	case <-c.broken:
+		err = closedError(c.Conn)
 	case <-ctx.Done():
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.expected, o.Header.ID)
-		return nil, nil, context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.expected, id)
+	return nil, nil, err
+}
+
+// expect gives out an order. If the episode's record arrived before, it gives out nothing and returns a channel that is
+// closed when the record is on disk, or cannot be written.
+func (c *Coordinator) expect(id string, e *expected) (early <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if arrived := c.early[id]; arrived != nil {
+		return arrived
+	}
+	c.expected[id] = e
+	c.post(e)
+	return nil
 }
 
 // post puts an order into the outbox. The caller holds the lock.
@@ -336,26 +321,24 @@ func (c *Coordinator) publish(class string, list []*expected) error {
 	return nil
 }
 
-// committedEarly returns the record of an episode that arrived before its order was given out.
-func (c *Coordinator) committedEarly(ctx context.Context, id string) (*episode.Record, error) {
-	c.mu.Lock()
-	committed := c.early[id]
-	c.mu.Unlock()
-	if committed == nil {
-		return nil, nil
-	}
+// committedEarly returns the record of an episode that arrived before its order was given out; nil if it is not on
+// disk.
+func (c *Coordinator) committedEarly(ctx context.Context, id string, committed <-chan struct{}) (
+	found *episode.Record, err error) {
 	select {
 	case <-committed:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	var found *episode.Record
-	err := c.Run.Store.Some(ctx, []string{id}, func(e *episode.Stored) error {
+	err = c.Run.Store.Some(ctx, []string{id}, func(e *episode.Stored) error {
 		if transcript.Valid(e.Transcript.End().End) {
 			found = &e.Record
 		}
 		return nil
 	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.early, id)
 	return found, err
 }
 
@@ -390,18 +373,20 @@ func (c *Coordinator) fail(id, why string) {
 		c.mu.Unlock()
 		return
 	}
-	if len(e.reasons) > 0 {
-		why += "; " + e.reasons[len(e.reasons)-1]
-	}
+	why = strings.Join(append([]string{why}, e.reasons...), "; ")
 	c.mu.Unlock()
 	c.give(id, outcome{episode.Unplayed(&e.order.Header, why), func(error) {}})
 }
 
 // watch looks after workers, streams and orders until the coordinator ends.
 func (c *Coordinator) watch(ctx context.Context) {
-	c.tell(notice{Epoch: c.epoch, Paused: c.isPaused()})
+	c.tell(c.state())
 	for pause(ctx, beatEvery) == nil {
-		c.tell(notice{Epoch: c.epoch, Paused: c.isPaused()})
+		if c.Conn.IsClosed() {
+			close(c.broken)
+			return
+		}
+		c.tell(c.state())
 		c.checkWorkers()
 		c.checkClasses()
 		if c.Conn.IsConnected() {
@@ -410,121 +395,25 @@ func (c *Coordinator) watch(ctx context.Context) {
 	}
 }
 
-func (c *Coordinator) isPaused() bool {
+// state is what all workers are told, again and again.
+func (c *Coordinator) state() notice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.paused
+	return notice{Epoch: c.epoch, Paused: c.paused, Finished: c.finished}
+}
+
+// Finish tells the workers that no episode is left, so that they end. The coordinator still answers, and looks at
+// records that arrive, until it is closed.
+func (c *Coordinator) Finish() {
+	c.mu.Lock()
+	c.finished = "the run is finished"
+	c.mu.Unlock()
+	c.tell(c.state())
 }
 
 func (c *Coordinator) tell(n notice) {
 	if data, err := task.Marshal(&n); err == nil {
 		_ = c.Conn.Publish(c.names.tell(), data) // it is repeated
-	}
-}
-
-// checkStreams makes streams again that the server has lost, and gives out again what was in them.
-func (c *Coordinator) checkStreams(ctx context.Context) {
-	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	c.mu.Lock()
-	known := c.created
-	c.mu.Unlock()
-	lost := false
-	var waiting uint64
-	for i, name := range []string{c.names.workStream(), c.names.doneStream()} {
-		stream, err := c.js.Stream(bounded, name)
-		switch {
-		case errors.Is(err, jetstream.ErrStreamNotFound):
-			lost = true
-		case err != nil:
-			return // the server is away; it is asked again
-		case !stream.CachedInfo().Created.Equal(known[i]):
-			lost = true
-		case i == 0:
-			waiting = stream.CachedInfo().State.Msgs
-		}
-	}
-	if lost {
-		if err := c.streams(bounded); err != nil {
-			return
-		}
-		if err := c.consume(ctx); err != nil {
-			return
-		}
-		c.Notice("the queue was lost: what it contained is given out again")
-	}
-	gone := c.missing(bounded, waiting)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.expected {
-		if !e.given && (lost || e.sent.IsZero() || gone[e.sequence]) {
-			c.post(e)
-		}
-	}
-}
-
-// maxLookups bounds how many messages are looked for in one round.
-const maxLookups = 64
-
-// missing returns the messages with open orders that are no longer in a queue of that many messages: a server may have
-// lost its end, or a worker has acknowledged what it did not play.
-func (c *Coordinator) missing(ctx context.Context, waiting uint64) map[uint64]bool {
-	c.mu.Lock()
-	newest := map[uint64]time.Time{}
-	for _, e := range c.expected {
-		if !e.given && e.sequence != 0 {
-			newest[e.sequence] = e.sent
-		}
-	}
-	c.mu.Unlock()
-	gone := map[uint64]bool{}
-	if int(waiting) >= len(newest) {
-		return gone
-	}
-	stream, err := c.js.Stream(ctx, c.names.workStream())
-	if err != nil {
-		return gone // it is asked again
-	}
-	looked := 0
-	for sequence, sent := range newest {
-		if time.Since(sent) < 2*ackWait || looked == maxLookups {
-			continue
-		}
-		looked++
-		if _, err := stream.GetMsg(ctx, sequence); errors.Is(err, jetstream.ErrMsgNotFound) {
-			gone[sequence] = true
-		}
-	}
-	return gone
-}
-
-// exhausted ends an order that was given out too often, or gives out again, each alone, orders that travelled together.
-func (c *Coordinator) exhausted(m *nats.Msg) {
-	var advisory struct {
-		Sequence uint64 `json:"stream_seq"`
-	}
-	if !decode(m.Data, &advisory) {
-		return
-	}
-	var open []*expected
-	c.mu.Lock()
-	for _, e := range c.expected {
-		if !e.given && e.sequence == advisory.Sequence {
-			open = append(open, e)
-		}
-	}
-	c.mu.Unlock()
-	for i, e := range open {
-		if e.alone {
-			c.fail(e.order.Header.ID, fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
-		} else if c.publish(e.class, open[i:i+1]) != nil { // one may have ended the workers: now each is alone
-			c.unsend(open[i : i+1])
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
-	if stream, err := c.js.Stream(ctx, c.names.workStream()); err == nil {
-		_ = stream.DeleteMsg(ctx, advisory.Sequence) // it is given to nobody any more
 	}
 }
 
@@ -539,7 +428,7 @@ func (c *Coordinator) handBack(id, worker, reason string, untouched bool) {
 	if !untouched {
 		c.counts.returned++
 		e.returned++
-		e.reasons = append(e.reasons, worker+": "+reason)
+		e.note(worker, reason)
 	}
 	tooOften := e.returned >= maxDeliver
 	if !tooOften {
@@ -557,7 +446,7 @@ func (c *Coordinator) Close(finished bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if finished {
-		c.tell(notice{Epoch: c.epoch, Finished: "the run is finished"})
+		c.Finish()
 		for range 20 {
 			if c.waitingWorkers() == 0 {
 				break
@@ -566,17 +455,8 @@ func (c *Coordinator) Close(finished bool) error {
 		}
 		c.drainRecords(ctx)
 	}
-	c.closing()
-	c.mu.Lock()
-	c.ending = true
-	consuming := c.consuming
-	c.mu.Unlock()
-	consuming.Stop()
-	c.running.Wait()
+	c.leave()
 	var errs []error
-	for _, sub := range c.subs {
-		_ = sub.Unsubscribe() // the connection ends next
-	}
 	if finished {
 		for _, name := range []string{c.names.workStream(), c.names.doneStream()} {
 			if err := c.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -585,6 +465,22 @@ func (c *Coordinator) Close(finished bool) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// leave ends everything that runs.
+func (c *Coordinator) leave() {
+	c.closing()
+	c.mu.Lock()
+	c.ending = true
+	consuming := c.consuming
+	c.mu.Unlock()
+	if consuming != nil {
+		consuming.Stop()
+	}
+	c.running.Wait()
+	for _, sub := range c.subs {
+		_ = sub.Unsubscribe() // the connection ends next
+	}
 }
 
 // drainRecords looks at the records that have arrived, for two seconds at most: one may contradict what is committed.
@@ -610,11 +506,20 @@ func (c *Coordinator) Conflicting() []Conflict {
 	return slices.Clone(c.conflicts)
 }
 
+// maxConflicts bounds the records that are kept beside the run.
+const maxConflicts = 100
+
 // keepConflict writes the record that lost beside the run, for people to look at.
 func (c *Coordinator) keepConflict(found Conflict, data []byte) {
 	c.mu.Lock()
-	c.conflicts = append(c.conflicts, found)
+	n := len(c.conflicts) + 1
+	if n <= maxConflicts {
+		c.conflicts = append(c.conflicts, found)
+	}
 	c.mu.Unlock()
+	if n > maxConflicts {
+		return // enough to see that something is wrong: a hostile worker must not fill the disk
+	}
 	c.Notice(fmt.Sprintf("worker %s sent another transcript of episode %s: %s, and %s is kept", found.Worker,
 		found.Episode, found.Other, found.Kept))
 	err := os.MkdirAll(c.Conflicts, 0o700)

@@ -1,49 +1,61 @@
 package fleet
 
 import (
+	"container/list"
 	"context"
 	"sync"
 )
 
-// gate lets a number of goroutines pass that can be changed at any time.
+// gate lets a number of goroutines pass that can be changed at any time, in the order of their coming.
 type gate struct {
 	mu      sync.Mutex
 	limit   int
 	inside  int
 	closed  bool
-	changed chan struct{} // closed and replaced when another one may enter
+	waiting list.List // of channels that are closed when their goroutine may enter
 }
 
-func newGate(limit int) *gate { return &gate{limit: limit, changed: make(chan struct{})} }
+func newGate(limit int) *gate { return &gate{limit: limit} }
 
 // enter waits for a place.
 func (g *gate) enter(ctx context.Context) error {
-	for {
-		g.mu.Lock()
-		if g.inside < g.limit && !g.closed {
-			g.inside++
-			g.mu.Unlock()
-			return nil
-		}
-		changed := g.changed
-		g.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	admitted := make(chan struct{})
+	g.mu.Lock()
+	place := g.waiting.PushBack(admitted)
+	g.admit()
+	g.mu.Unlock()
+	select {
+	case <-admitted:
+		return nil
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if closed(admitted) {
+		g.inside--
+		g.admit()
+	} else {
+		g.waiting.Remove(place)
+	}
+	return context.Cause(ctx)
+}
+
+// admit lets in those for whom there is a place. The caller holds the lock.
+func (g *gate) admit() {
+	for !g.closed && g.inside < g.limit && g.waiting.Len() > 0 {
+		g.inside++
+		close(g.waiting.Remove(g.waiting.Front()).(chan struct{}))
 	}
 }
 
 func (g *gate) leave() { g.set(func() { g.inside-- }) }
 
-// set changes the gate and wakes those who wait.
+// set changes the gate.
 func (g *gate) set(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	change()
-	close(g.changed)
-	g.changed = make(chan struct{})
+	g.admit()
 }
 
 // resize changes the number of places.

@@ -31,6 +31,7 @@ type lease struct {
 	cancel context.CancelFunc
 	asked  *nats.Msg        // the newest request for it
 	settle func(task.Usage) // nil while the worker waits
+	since  time.Time
 }
 
 // reply answers a request.
@@ -83,7 +84,7 @@ func (c *Coordinator) beat(m *nats.Msg) {
 	if known == nil {
 		known = &member{since: time.Now()}
 		c.workers[b.ID] = known
-		go c.notify(b.ID, notice{Epoch: c.epoch, Paused: c.paused}) // it has missed the last one
+		go func() { c.notify(b.ID, c.state()) }() // it has missed the last one
 		for _, other := range c.workers {
 			if other.beat.Name == b.Name && !other.lost && !c.twins[b.Name] {
 				c.twins[b.Name] = true
@@ -111,13 +112,27 @@ func (c *Coordinator) checkWorkers() {
 			c.counts.lost++
 			c.freeLeases(id)
 			n := len(m.beat.Playing)
+			for _, p := range m.beat.Playing {
+				if e := c.expected[p.Episode]; e != nil {
+					e.note(m.beat.Name, "vanished while it played the episode")
+				}
+			}
 			m.beat.Playing = nil
 			go c.Notice(fmt.Sprintf("worker %s has vanished; its %d episodes go to others", m.beat.Name, n))
 		case silent > time.Hour:
 			delete(c.workers, id)
 		}
 	}
+	for _, l := range c.leases {
+		if c.workers[l.worker] == nil && time.Since(l.since) > strangerWait {
+			c.freeLeases(l.worker)
+		}
+	}
 }
+
+// strangerWait is how long a lease is kept for a worker that has not said that it lives, as after a restart of the
+// coordinator.
+const strangerWait = time.Minute
 
 // checkClasses finds orders that no worker can play, and says so once.
 func (c *Coordinator) checkClasses() {
@@ -220,7 +235,9 @@ func (c *Coordinator) ask(ctx context.Context, m *nats.Msg) {
 		switch {
 		case l != nil && l.settle != nil:
 			l.settle(a.Used)
-		case l == nil && c.Ledger != nil && !a.Repeated:
+		case l != nil: // the worker waits no longer
+			l.cancel()
+		case c.Ledger != nil && !a.Repeated:
 			c.Ledger.Charge(a.Used) // of an earlier coordinator
 		}
 		reply(m, &answer{OK: true})
@@ -258,16 +275,21 @@ func (c *Coordinator) takeLease(ctx context.Context, m *nats.Msg, a *ask) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	l := &lease{worker: a.Worker, cost: a.Cost, cancel: cancel, asked: m}
+	l := &lease{worker: a.Worker, cost: a.Cost, cancel: cancel, asked: m, since: time.Now()}
 	c.leases[a.Lease] = l
 	go func() {
 		settle, err := c.Ledger.Take(ctx, a.Model, a.Tokens, a.Cost)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err != nil {
-			delete(c.leases, a.Lease)
+			if c.leases[a.Lease] == l {
+				delete(c.leases, a.Lease)
+			}
+			// A worker that this coordinator has left, or given up, asks again if it lives.
+			if ctx.Err() == nil {
+				reply(l.asked, &answer{Error: err.Error()})
+			}
 			cancel()
-			reply(l.asked, &answer{Error: err.Error()})
 			return
 		}
 		if c.leases[a.Lease] != l { // the worker is gone

@@ -256,30 +256,33 @@ func hashOf(packed []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// maxComparing bounds the records that nobody waits for and that are not on disk yet. A coordinator that starts again
+// may find many.
+const maxComparing = 256
+
 // take passes a record to who waits for it, commits one that came early, or compares one that came again.
 func (c *Coordinator) take(ctx context.Context, p *parcel, record *episode.Record, raw []byte) {
 	id := record.Transcript.Header.ID
-	stored := func(err error) {
-		if err == nil {
-			c.mu.Lock()
-			c.counts.committed++
-			c.mu.Unlock()
-		}
-		p.done(id, err, false)
-	}
+	stored := func(err error) { p.done(id, err, false) }
 	if c.give(id, outcome{record, stored}) {
 		return
+	}
+	select {
+	case c.comparing <- struct{}{}:
+	case <-ctx.Done():
+		return // it stays in the stream for the next coordinator
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending {
-		return // it stays in the stream for the next coordinator
+		return // as above
 	}
 	first := c.early[id]
 	if e := c.expected[id]; e != nil {
 		first = e.stored
 	}
 	c.running.Go(func() {
+		defer func() { <-c.comparing }()
 		if first != nil { // it is being written
 			select {
 			case <-first:
@@ -325,7 +328,7 @@ func (c *Coordinator) compare(ctx context.Context, p *parcel, record *episode.Re
 	if kept == "" {
 		done := make(chan struct{})
 		c.mu.Lock()
-		if c.early[id] != nil {
+		if c.early[id] != nil || c.expected[id] != nil { // it comes again, and finds who waits for it
 			c.mu.Unlock()
 			p.done(id, errors.New("another record of the episode is being written"), false)
 			return

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -274,5 +275,59 @@ func TestALongEpisodeStaysWithItsWorker(t *testing.T) {
 	s.execute(c)
 	if n := plays.Load(); n != 1 {
 		t.Errorf("the episode was played %d times", n)
+	}
+}
+
+// idler does nothing until it is interrupted.
+type idler struct{ began chan struct{} }
+
+func (a *idler) Next(ctx context.Context, _ *task.View, _ []task.Observation) (task.Turn, error) {
+	close(a.began)
+	<-ctx.Done()
+	return task.Turn{}, ctx.Err()
+}
+
+// TestWorkersEndWhenNoEpisodeIsLeft says that no episode is left, while a worker plays one in vain and the coordinator
+// still works: the worker ends, and so does one that comes later.
+func TestWorkersEndWhenNoEpisodeIsLeft(t *testing.T) {
+	s := newSteered(t, func(*suite.Instance) error { return nil })
+	began := make(chan struct{})
+	s.run.Participants[0].New = func(*suite.Instance, *task.Task, int) (episode.Agent, error) {
+		return &idler{began}, nil
+	}
+	early, late := s.worker("early"), s.worker("late")
+	c, end := team(t, s.run, 0, s.access)
+	defer end()
+	ended := make(chan bool)
+	work := func(w *fleet.Worker) {
+		finished, err := w.Work(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- finished
+	}
+	go work(early)
+	ctx, stop := context.WithCancel(t.Context())
+	playing := make(chan error)
+	go func() {
+		in := s.run.Instances[0]
+		h := transcript.Header{Format: transcript.Format, Suite: s.run.Suite, Instance: in.ID, Task: in.Task,
+			Agent: s.run.Participants[0].Agent, Protocol: s.run.Participants[0].Protocol, Arm: s.run.Participants[0].Arm}
+		h.ID = transcript.EpisodeID(h)
+		_, _, err := c.Play(ctx, &episode.Order{Header: h})
+		playing <- err
+	}()
+	<-began
+	c.Finish()
+	if !<-ended {
+		t.Error("the worker does not know that the run is finished")
+	}
+	go work(late)
+	if !<-ended {
+		t.Error("the later worker does not know that the run is finished")
+	}
+	stop()
+	if err := <-playing; !errors.Is(err, context.Canceled) {
+		t.Errorf("the order ends with %v", err)
 	}
 }

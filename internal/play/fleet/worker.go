@@ -56,10 +56,11 @@ type Worker struct {
 	heard     time.Time // from the coordinator
 	warned    bool      // that the spool is full
 	finished  chan struct{}
-	room      chan struct{} // bounds the records that are not committed
-	changed   chan struct{} // closed and replaced when paused changes
-	news      chan struct{} // something that status shall show before the next beat is due
-	stop      context.CancelFunc
+	room      chan struct{}      // bounds the records that are not committed
+	changed   chan struct{}      // closed and replaced when paused changes
+	news      chan struct{}      // something that status shall show before the next beat is due
+	stop      context.CancelFunc // no order is taken any more
+	interrupt context.CancelFunc // ends the episodes that are being played, too
 }
 
 type under struct {
@@ -172,8 +173,12 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("the folder of finished episodes: %w", err)
 	}
+	playing, interrupt := context.WithCancel(ctx)
+	defer interrupt()
+	taking, stop := context.WithCancel(playing) // no order is taken after it
+	defer stop()
 	w.mu.Lock()
-	w.unsent = maps.Clone(left)
+	w.unsent, w.stop, w.interrupt = maps.Clone(left), stop, interrupt
 	w.mu.Unlock()
 	for _, subject := range []string{w.names.tell(), w.names.to(w.Number)} {
 		sub, err := w.Conn.Subscribe(subject, w.hear)
@@ -182,9 +187,6 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 		}
 		defer func() { _ = sub.Unsubscribe() }() // nothing more is heard
 	}
-	taking, stop := context.WithCancel(ctx) // no order is taken after it
-	w.stop = stop
-	defer stop()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var background, slots sync.WaitGroup
@@ -193,7 +195,7 @@ func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 		background.Go(func() { w.deliver(life, hash, u) })
 	}
 	for class, n := range w.Slots {
-		slots.Go(func() { w.serve(taking, ctx, life, class, n, &background) })
+		slots.Go(func() { w.serve(taking, playing, life, class, n, &background) })
 	}
 	slots.Wait()
 	w.settle(ctx)
@@ -249,7 +251,7 @@ func (w *Worker) settle(ctx context.Context) {
 	if ctx.Err() != nil {
 		deadline = time.Now().Add(leaveWait)
 	}
-	for time.Now().Before(deadline) {
+	for time.Now().Before(deadline) && !w.Conn.IsClosed() {
 		w.mu.Lock()
 		n := w.open()
 		w.mu.Unlock()
@@ -281,6 +283,12 @@ func (w *Worker) live(ctx context.Context) {
 		case <-w.news:
 		case <-ctx.Done():
 			return
+		}
+		if w.Conn.IsClosed() {
+			w.mu.Lock()
+			w.broken = cmp.Or(w.broken, closedError(w.Conn))
+			w.mu.Unlock()
+			w.interrupt() // nobody can be told what is played
 		}
 	}
 }
@@ -368,7 +376,7 @@ func (w *Worker) hear(m *nats.Msg) {
 	}
 	if n.Finished != "" && !closed(w.finished) {
 		close(w.finished)
-		w.stop()
+		w.interrupt() // another worker has played what is being played here
 	}
 	if n.Epoch != w.epoch {
 		if w.epoch != "" {
@@ -548,7 +556,11 @@ func (w *Worker) one(ctx, life context.Context, wire *orderJSON, d *delivery, ba
 	}
 	if err != nil {
 		<-w.room
-		returning, cancel := context.WithTimeout(life, returnWait)
+		wait := returnWait
+		if ctx.Err() == nil {
+			wait = ackWait // the reason shall arrive
+		}
+		returning, cancel := context.WithTimeout(life, wait)
 		defer cancel()
 		w.giveBack(returning, id, d, err, stopped || ctx.Err() != nil)
 		return
@@ -632,14 +644,16 @@ func keepOrders(ctx context.Context, m jetstream.Msg) {
 }
 
 // giveBack returns an order of a delivery that the worker cannot carry out, or has not touched. If the coordinator does
-// not answer, the time of the delivery runs out.
+// not answer, the time of the delivery runs out, and all its orders go to another worker.
 func (w *Worker) giveBack(ctx context.Context, id string, d *delivery, why error, untouched bool) {
 	_, err := request(ctx, w.Conn, w.names.ask(), &ask{
 		Kind: askReturn, Worker: w.Number, ID: id, Reason: why.Error(), Untouched: untouched,
 	})
-	if err == nil {
-		d.done()
+	if err != nil {
+		d.release()
+		return
 	}
+	d.done()
 }
 
 // deliver sends a parcel, which is among those unsent, until it is committed, and then forgets it.

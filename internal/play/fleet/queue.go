@@ -1,0 +1,228 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// commit is the consumer of records.
+const commit = "commit"
+
+// streams makes the streams and the consumers that do not exist. It returns when the streams were created.
+func (c *Coordinator) streams(ctx context.Context) (created [2]time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for i, config := range []jetstream.StreamConfig{
+		{Name: c.names.workStream(), Subjects: []string{c.names.work("*")}},
+		{Name: c.names.doneStream(), Subjects: []string{c.names.done()}},
+	} {
+		config.Retention, config.Storage, config.Replicas = jetstream.WorkQueuePolicy, jetstream.FileStorage, c.Replicas
+		stream, err := c.js.CreateOrUpdateStream(ctx, config)
+		if err != nil {
+			return created, fmt.Errorf("stream %s: %w", config.Name, err)
+		}
+		created[i] = stream.CachedInfo().Created
+	}
+	for _, class := range c.Welcome.Classes {
+		if _, err := c.js.CreateOrUpdateConsumer(ctx, c.names.workStream(), jetstream.ConsumerConfig{
+			Durable: class, FilterSubject: c.names.work(class), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
+			MaxDeliver: maxDeliver, MaxAckPending: -1,
+		}); err != nil {
+			return created, fmt.Errorf("consumer %s: %w", class, err)
+		}
+	}
+	_, err = c.js.CreateOrUpdateConsumer(ctx, c.names.doneStream(), jetstream.ConsumerConfig{
+		Durable: commit, AckPolicy: jetstream.AckExplicitPolicy, AckWait: 3 * ackWait, MaxAckPending: 8192,
+	})
+	return created, err
+}
+
+// maxFetched bounds the messages with records that wait in memory.
+const maxFetched = 64
+
+// consume begins to receive records.
+func (c *Coordinator) consume(ctx context.Context) error {
+	consumer, err := c.js.Consumer(ctx, c.names.doneStream(), commit)
+	if err != nil {
+		return err
+	}
+	consuming, err := consumer.Consume(func(m jetstream.Msg) { c.receive(ctx, m) }, jetstream.PullMaxMessages(maxFetched),
+		jetstream.ConsumeErrHandler(func(jetstream.ConsumeContext, error) {}))
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.consuming != nil {
+		c.consuming.Stop()
+	}
+	c.consuming = consuming
+	return nil
+}
+
+// checkStreams makes streams and consumers again that the server has lost, and gives out again what no worker will get.
+func (c *Coordinator) checkStreams(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	q, err := c.look(bounded)
+	if err != nil {
+		return // the server is away; it is asked again
+	}
+	var gone map[uint64]bool
+	if q.lost {
+		created, err := c.streams(bounded)
+		if err == nil {
+			err = c.consume(ctx)
+		}
+		if err != nil {
+			return // it is still lost in the next round
+		}
+		c.mu.Lock()
+		c.created = created
+		c.mu.Unlock()
+		c.Notice("the queue was lost: what it contained is given out again")
+	} else {
+		var spent []uint64
+		gone, spent = c.overdue(bounded, q)
+		for _, sequence := range spent {
+			c.giveUp(sequence)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.expected {
+		if !e.given && (q.lost || e.sent.IsZero() || gone[e.sequence]) {
+			c.post(e)
+		}
+	}
+}
+
+// queue is what the server says of the streams of the run.
+type queue struct {
+	lost     bool            // a stream or a consumer does not exist, or not since the run began
+	messages uint64          // with orders
+	idle     map[string]bool // classes of which no message waits for a worker or is at one
+}
+
+// look asks the server about the streams and consumers.
+func (c *Coordinator) look(ctx context.Context) (*queue, error) {
+	c.mu.Lock()
+	known := c.created
+	c.mu.Unlock()
+	q := &queue{idle: map[string]bool{}}
+	for i, name := range []string{c.names.workStream(), c.names.doneStream()} {
+		stream, err := c.js.Stream(ctx, name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			q.lost = true
+			return q, nil
+		case err != nil:
+			return nil, err
+		case !stream.CachedInfo().Created.Equal(known[i]):
+			q.lost = true
+		case i == 0:
+			q.messages = stream.CachedInfo().State.Msgs
+		}
+	}
+	consumers := [][2]string{{c.names.doneStream(), commit}}
+	for _, class := range c.Welcome.Classes {
+		consumers = append(consumers, [2]string{c.names.workStream(), class})
+	}
+	for _, name := range consumers {
+		consumer, err := c.js.Consumer(ctx, name[0], name[1])
+		switch {
+		case errors.Is(err, jetstream.ErrConsumerNotFound):
+			q.lost = true
+		case err != nil:
+			return nil, err
+		case consumer.CachedInfo().NumPending == 0 && consumer.CachedInfo().NumAckPending == 0:
+			q.idle[name[1]] = true
+		}
+	}
+	return q, nil
+}
+
+// maxLookups bounds how many messages are looked for in one round.
+const maxLookups = 64
+
+// overdue returns the messages with open orders that no worker will get. Messages that are gone are not in the queue: a
+// server may have lost its end, or a worker has acknowledged what it did not play. Messages that are spent were given
+// out as often as an order may be, and what the server said of it was lost.
+func (c *Coordinator) overdue(ctx context.Context, q *queue) (gone map[uint64]bool, spent []uint64) {
+	due := map[uint64]bool{} // messages, and whether they are to be looked for in a full queue
+	open := map[uint64]bool{}
+	c.mu.Lock()
+	for _, e := range c.expected {
+		if e.given || e.sequence == 0 {
+			continue
+		}
+		open[e.sequence] = true
+		if !e.sent.IsZero() && time.Since(e.sent) > 2*ackWait {
+			due[e.sequence] = q.idle[e.class]
+		}
+	}
+	c.mu.Unlock()
+	gone = map[uint64]bool{}
+	full := q.messages >= uint64(len(open))
+	var stream jetstream.Stream
+	looked := 0
+	for sequence, idle := range due {
+		if full && !idle || looked == maxLookups {
+			continue
+		}
+		if stream == nil {
+			var err error
+			if stream, err = c.js.Stream(ctx, c.names.workStream()); err != nil {
+				return gone, spent // it is asked again
+			}
+		}
+		looked++
+		switch _, err := stream.GetMsg(ctx, sequence); {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			gone[sequence] = true
+		case err == nil && idle:
+			spent = append(spent, sequence)
+		}
+	}
+	return gone, spent
+}
+
+// exhausted hears from the server that a message was given out too often.
+func (c *Coordinator) exhausted(m *nats.Msg) {
+	var advisory struct {
+		Sequence uint64 `json:"stream_seq"`
+	}
+	if decode(m.Data, &advisory) {
+		c.giveUp(advisory.Sequence)
+	}
+}
+
+// giveUp ends the order of a message that was given out too often. It gives out orders that travelled together again,
+// each alone.
+func (c *Coordinator) giveUp(sequence uint64) {
+	var open []*expected
+	c.mu.Lock()
+	for _, e := range c.expected {
+		if !e.given && e.sequence == sequence {
+			open = append(open, e)
+		}
+	}
+	c.mu.Unlock()
+	for i, e := range open {
+		if e.alone {
+			c.fail(e.order.Header.ID, fmt.Sprintf("%d workers took the episode and none returned it", maxDeliver))
+		} else if c.publish(e.class, open[i:i+1]) != nil { // one may have ended the workers: now each is alone
+			c.unsend(open[i : i+1])
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if stream, err := c.js.Stream(ctx, c.names.workStream()); err == nil {
+		_ = stream.DeleteMsg(ctx, sequence) // it is given to nobody any more
+	}
+}
