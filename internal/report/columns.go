@@ -112,7 +112,7 @@ type contrasted interface{ Contrasted() *Contrast }
 
 // cleanColumn is the rate of the clean pairs.
 func cleanColumn[R contrasted](why func(R) string) []table.Column[R] {
-	return []table.Column[R]{table.Number2("clean", "clean_rate", 0, table.Percent,
+	return []table.Column[R]{table.Number2("clean (pairs)", "clean_rate", 0, table.Percent,
 		func(r R) (*float64, string) { return r.Contrasted().CleanRate, why(r) })}
 }
 

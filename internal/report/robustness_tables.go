@@ -69,8 +69,8 @@ func faultedTable(title string, list []Faulted, by ...string) *table.Table {
 		testColumns(func(f row) *Test { return &f.Test }, always[row](whyNoPair), slices.Contains(by, ByKind)),
 		[]table.Column[row]{
 			table.Part("took effect", "landed", 2, WhyNoEpisode, func(f row) (int, int) { return f.Landed, f.Valid }),
-			table.Number("recovered", "recovery_rate", 0, table.Percent, whyNoLanding,
-				func(f row) *float64 { return f.RecoveryRate }),
+			table.Of("recovered", "recovery_rate", 0, whyNoLanding,
+				func(f row) (*float64, int) { return f.RecoveryRate, f.Landed }),
 			table.Interval("recovery_rate_ci95", 6, table.Plain, func(f row) statistics.Estimate { return f.Recovery() }),
 			table.Count("right without fault", "unlanded_successes", 5, func(f row) int { return f.UnlandedSuccesses }),
 			extra("extra turns", "extra_turns", func(f row) *float64 { return f.ExtraTurns }),
@@ -182,7 +182,7 @@ func hopelessTable(title string, list []Hopeless) *table.Table {
 		return table.Part(name, key, rank, WhyNoEpisode, func(h row) (int, int) { return get(h), h.Valid })
 	}
 	paired := func(name, key string, rank int, get func(row) *float64) table.Column[row] {
-		return table.Number(name, key, rank, table.Percent, whyNoPair, get)
+		return table.Of(name, key, rank, whyNoPair, func(h row) (*float64, int) { return get(h), h.PairedInstances })
 	}
 	return table.Make(title, pointers(list), CohortColumns[row](), []table.Column[row]{
 		table.Text("kind", "kind", func(h row) string { return cmp.Or(h.Kind, ByAll) }),
@@ -196,7 +196,8 @@ func hopelessTable(title string, list []Hopeless) *table.Table {
 		table.Count("pairs", "paired_instances", 1, func(h row) int { return h.PairedInstances }),
 		paired("clean right", "clean_rate", 1, func(h row) *float64 { return h.CleanRate }),
 		paired("clean declined", "clean_declined_rate", 2, func(h row) *float64 { return h.CleanDeclined }),
-		paired("both right", "both_rate", 1, func(h row) *float64 { return h.BothRate }),
+		table.Number("both right", "both_rate", 1, table.Percent, whyNoPair,
+			func(h row) *float64 { return h.BothRate }),
 	}, dataColumns[row]()).WithNotes(append([]string{
 		"Declining is right. clean: the same tools with the right ones among them. both right: pairs in which the agent " +
 			"declined " +
@@ -234,23 +235,23 @@ func hintTable(title string, list []HintGain) *table.Table {
 // volumeTable tells diagnosis from effort.
 func volumeTable(title string, list []Volume) *table.Table {
 	type row = *Volume
-	number := func(name, key string, rank int, why string, get func(row) *float64) table.Column[row] {
-		return table.Number(name, key, rank, table.Percent, why, get)
-	}
 	return table.Make(title, pointers(list), CohortColumns[row](), []table.Column[row]{
 		table.Text("against", "against", func(v row) string { return v.Against }),
 		table.Text("value", "value", func(v row) string { return v.Value }),
 		table.Count("valid", "valid", 0, func(v row) int { return v.Valid }),
-		number("success", "rate", 0, WhyNoEpisode, func(v row) *float64 { return v.Rate }),
+		table.Number("success", "rate", 0, table.Percent, WhyNoEpisode, func(v row) *float64 { return v.Rate }),
 		table.Interval("rate_ci95", 2, table.Plain, func(v row) statistics.Estimate {
 			return statistics.Estimate{Value: v.Rate, CI95: v.CI95, Method: v.Method}
 		}),
 		table.Count("took effect", "landed", 4, func(v row) int { return v.Landed }),
-		number("recovered", "recovery_rate", 1, whyNoLanding, func(v row) *float64 { return v.RecoveryRate }),
+		table.Of("recovered", "recovery_rate", 1, whyNoLanding,
+			func(v row) (*float64, int) { return v.RecoveryRate, v.Landed }),
 		table.Count("reacted", "acted", 1, func(v row) int { return v.Acted }),
-		number("success if reacted", "acted_rate", 0, "no agent reacted", func(v row) *float64 { return v.ActedRate }),
+		table.Of("success if reacted", "acted_rate", 0, "no agent reacted",
+			func(v row) (*float64, int) { return v.ActedRate, v.Acted }),
 		table.Count("did not react", "passive", 1, func(v row) int { return v.Passive }),
-		number("success if not", "passive_rate", 0, "every agent reacted", func(v row) *float64 { return v.PassiveRate }),
+		table.Of("success if not", "passive_rate", 0, "every agent reacted",
+			func(v row) (*float64, int) { return v.PassiveRate, v.Passive }),
 		table.Count("out of budget", "out_of_budget", 3, func(v row) int { return v.OutOfBudget }),
 	}).WithNotes("Episodes under faults. reacted: episodes in which the agent reacted to a fault that took effect. If " +
 		"effort " +

@@ -3,6 +3,8 @@ package table
 import (
 	"strings"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/report/statistics"
 )
 
 // TestNamesStayWhole prints a table on narrower and narrower terminals: names in the first column are never cut where
@@ -35,8 +37,8 @@ func TestNamesStayWhole(t *testing.T) {
 	}
 }
 
-// TestFiguresStayWhole prints a table whose columns may not be hidden: no line is too long, and every figure is printed
-// once, beside the name of its row and under its heading.
+// TestFiguresStayWhole prints a table on narrower and narrower terminals: no line is too long, and every figure is printed
+// once, on the lines of its row.
 func TestFiguresStayWhole(t *testing.T) {
 	columns := []Column[string]{Text("agent", "agent", func(name string) string { return name })}
 	for _, head := range []string{"took effect", "failed without noticing", "misreported", "failed midway"} {
@@ -59,14 +61,53 @@ func TestFiguresStayWhole(t *testing.T) {
 				}
 			}
 		}
+		row := ""
 		for line := range strings.Lines(text) {
-			if strings.Contains(line, ":") && !strings.HasPrefix(line, "blind ") && !strings.HasPrefix(line, "recover ") {
-				t.Errorf("%d columns, a row without its name: %q", width, line)
+			if name := strings.Fields(line + " -")[0]; !strings.HasPrefix(line, " ") {
+				row = name
+			}
+			for _, other := range []string{"blind", "recover"} {
+				if strings.Contains(line, other[:1]+":") && row != other {
+					t.Errorf("%d columns, a figure of %s on a line of %q: %q", width, other, row, line)
+				}
 			}
 		}
 	}
 	if text := tab.Text(Terminal{Width: 60}); !strings.Contains(text, "failed\n") || !strings.Contains(text, "  without") ||
 		strings.Count(text, "blind") != 1 {
 		t.Errorf("headings are not folded before columns move:\n%s", text)
+	}
+}
+
+// TestRowsStack prints columns of all ranks with intervals: each is printed at every width, the highest ranks leave the
+// first line first, and an interval that leaves its value names it.
+func TestRowsStack(t *testing.T) {
+	value := func(string) *float64 { v := 0.123; return &v }
+	around := func(string) statistics.Estimate {
+		return statistics.Estimate{Value: value(""), CI95: &[2]float64{0.456, 0.789}}
+	}
+	tab := Make("Rows", []string{"one", "two"}, []Column[string]{
+		Text("agent", "agent", func(name string) string { return name }),
+		Number("success", "success", 0, Percent, "", value), Interval("success_ci95", 3, Plain, around),
+		Count("took effect", "landed", 2, func(string) int { return 4321 }),
+		Of("recovered", "recovered", 0, "", func(string) (*float64, int) { return value(""), 4321 }),
+		Number("p", "p", 1, PValue, "", value),
+	})
+	for width := 75; width >= 34; width-- {
+		text := tab.Text(Terminal{Width: width})
+		for figure, want := range map[string]int{"12.3 %": 4, "12.3 % of 4321": 2, "45.6 to 78.9": 2, " 0.123": 2, "4321": 4} {
+			if got := strings.Count(text, figure); got != want {
+				t.Errorf("%d columns: %d times %q in\n%s", width, got, figure, text)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if Width(strings.TrimRight(line, "\n")) > width {
+				t.Errorf("%d columns: %q", width, line)
+			}
+		}
+	}
+	if text := tab.Text(Terminal{Width: 58}); !strings.Contains(text, " success 95 %\n         interval\none ") ||
+		!strings.Contains(text, "  0.123\n    45.6 to 78.9") {
+		t.Errorf("58 columns:\n%s", text)
 	}
 }

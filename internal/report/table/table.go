@@ -31,7 +31,7 @@ const Missing = "missing"
 type Head struct {
 	Name  string // "" for values that only CSV and JSON have
 	Right bool   // aligned to the right, as numbers are
-	// Rank decides which columns a narrow terminal hides: the highest rank first, rank 0 never.
+	// Rank decides which columns of figures leave the first line of a row on a narrow terminal: the highest rank first.
 	Rank int
 	Keys []string // of the values that its cells show
 }
@@ -164,10 +164,13 @@ func Told[R any](name, key string, rank int, write Format, get func(R) (*float64
 	return c
 }
 
+// intervalName is the heading of intervals. An interval is right of its value.
+const intervalName = "95 % interval"
+
 // Interval is a column of 95 % intervals, under the key with _low, _high and _method. An interval is missing where its
 // value is.
 func Interval[R any](key string, rank int, write Format, get func(R) statistics.Estimate) Column[R] {
-	return Column[R]{Head{"95 % interval", true, rank, []string{key + "_low", key + "_high", key + "_method"}},
+	return Column[R]{Head{intervalName, true, rank, []string{key + "_low", key + "_high", key + "_method"}},
 		func(r R) Cell {
 			e := get(r)
 			if e.CI95 == nil {
@@ -179,6 +182,14 @@ func Interval[R any](key string, rank int, write Format, get func(R) statistics.
 			}
 			return Cell{write(e.CI95[0]) + " to " + write(e.CI95[1]) + mark, []any{e.CI95[0], e.CI95[1], e.Method}, "", wilson}
 		}}
+}
+
+// Of is a column of shares whose base is not that of the other shares of the row: each cell has its base.
+func Of[R any](name, key string, rank int, why string, get func(R) (share *float64, base int)) Column[R] {
+	return Column[R]{Head{name, true, rank, []string{key}}, func(r R) Cell {
+		share, base := get(r)
+		return number(share, func(v float64) string { return Percent(v) + " of " + strconv.Itoa(base) }, why)
+	}}
 }
 
 // Part is a column of counts with their share of a whole, in one cell.

@@ -18,23 +18,18 @@ type Terminal struct {
 
 const gap = "  " // between columns
 
-// Text writes the table, aligned. Where the terminal is too narrow, headings are folded, columns of high rank are
-// hidden and named below the table, and names that are too long for the first column have a line of their own. If that
-// is not enough, the columns are written in several blocks, each with the names of the rows.
+// indent is how far the lines that continue a row are indented.
+const indent = 4
+
+// Text writes the table, aligned. Where the terminal is too narrow, headings are folded, and rows stack: columns
+// that do not fit on a row's line follow on indented lines, by rank, with headings that stack in the same way.
+// Names that are too long for the first column have a line of their own.
 func (t *Table) Text(terminal Terminal) string {
 	var b strings.Builder
-	shown, hidden := t.present().fitting(terminal.Width)
 	b.WriteString(terminal.bold(t.Title) + "\n\n")
-	for i, block := range shown.blocks(terminal.Width) {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		block.write(&b, terminal)
-	}
+	top, rest := t.present().fitting(terminal.Width)
+	top.write(&b, rest.bands(terminal.Width-indent), terminal)
 	notes := t.notes()
-	if len(hidden) > 0 {
-		notes = append(notes, "Hidden at this width: "+strings.Join(hidden, ", ")+".")
-	}
 	if len(notes) > 0 {
 		b.WriteByte('\n')
 	}
@@ -44,11 +39,24 @@ func (t *Table) Text(terminal Terminal) string {
 	return b.String()
 }
 
-// write writes the headings and the rows.
-func (t *Table) write(b *strings.Builder, terminal Terminal) {
-	widths := t.widths()
-	for _, line := range t.headings(widths) {
-		b.WriteString(terminal.bold(t.line(line, widths)) + "\n")
+// write writes the headings and the rows. The rows of bands are the same ones, and continue them.
+func (t *Table) write(b *strings.Builder, bands []*Table, terminal Terminal) {
+	line := func(of *Table, cells []string, widths []int, show func(string) string) {
+		text := of.line(cells, widths)
+		switch {
+		case of == t:
+			b.WriteString(show(text) + "\n")
+		case text != "":
+			b.WriteString(show(strings.Repeat(" ", indent)+text) + "\n")
+		}
+	}
+	stack := append([]*Table{t}, bands...)
+	widths := make([][]int, len(stack))
+	for k, of := range stack {
+		widths[k] = of.widths()
+		for _, heads := range of.headings(widths[k]) {
+			line(of, heads, widths[k], terminal.bold)
+		}
 	}
 	for i, row := range t.Cells {
 		if t.label > 0 && Width(row[0]) > t.label {
@@ -57,7 +65,10 @@ func (t *Table) write(b *strings.Builder, terminal Terminal) {
 			}
 			row = append([]string{""}, row[1:]...)
 		}
-		b.WriteString(terminal.Safe(t.line(row, widths)) + "\n")
+		line(t, row, widths[0], terminal.Safe)
+		for k, of := range bands {
+			line(of, of.Cells[i], widths[k+1], terminal.Safe)
+		}
 	}
 }
 
@@ -83,17 +94,12 @@ func (t *Table) headings(widths []int) [][]string {
 	return lines
 }
 
-// blocks splits a table that is wider than limit: the leading columns of names are repeated, and each of the others is
-// in one block.
-func (t *Table) blocks(limit int) []*Table {
-	names := slices.IndexFunc(t.Heads, func(h Head) bool { return h.Right })
-	if limit <= 0 || names < 1 || t.width() <= limit {
-		return []*Table{t}
-	}
+// bands splits columns into tables that are no wider than limit.
+func (t *Table) bands(limit int) []*Table {
 	var list []*Table
-	for from := names; from < len(t.Heads); {
+	for from := 0; from < len(t.Heads); {
 		upTo := from + 1
-		part := func(end int) *Table { return t.keeping(func(i int) bool { return i < names || i >= from && i < end }) }
+		part := func(end int) *Table { return t.keeping(func(i int) bool { return i >= from && i < end }) }
 		for upTo < len(t.Heads) && part(upTo+1).width() <= limit {
 			upTo++
 		}
@@ -208,30 +214,70 @@ func (t *Table) width() int {
 	return total
 }
 
-// fitting folds headings and hides columns until the table is no wider than limit, and shortens cells if that is not
-// enough. It returns the names of the hidden columns too.
-func (t *Table) fitting(limit int) (*Table, []string) {
-	var hidden []string
-	if limit <= 0 {
-		return t, nil
-	}
-	t.folded = t.width() > limit
-	for t.width() > limit {
-		worst := 0
+// fitting folds headings and moves columns to the rest until the top is no wider than limit: those of high rank, then
+// the last figures. If that is not enough, it shortens names.
+func (t *Table) fitting(limit int) (top, rest *Table) {
+	moved := make([]bool, len(t.Heads))
+	top = t
+	move := func(least int) bool {
+		worst, figures := -1, 0
 		for i, h := range t.Heads {
-			if h.Rank > 0 && h.Rank >= t.Heads[worst].Rank {
+			if moved[i] || !h.Right {
+				continue
+			}
+			if figures++; h.Rank >= least && (worst < 0 || h.Rank >= t.Heads[worst].Rank) {
 				worst = i
 			}
 		}
-		if len(t.Heads) == 0 || t.Heads[worst].Rank == 0 {
-			break
+		if worst < 0 || figures < 2 {
+			return false
 		}
-		hidden = append(hidden, t.Heads[worst].Name)
-		t = t.keeping(func(i int) bool { return i != worst })
+		moved[worst] = true
+		top = t.keeping(func(i int) bool { return !moved[i] })
+		return true
 	}
-	t.shorten(limit)
-	slices.Reverse(hidden)
-	return t, hidden
+	if limit > 0 {
+		t.folded = t.width() > limit
+		for top.width() > limit && move(1) {
+		}
+		top.label = top.labelled(limit)
+		for label := top.label; top.width() > limit && move(0); {
+			top.label = label
+		}
+		top.shorten(limit)
+	}
+	return top, t.rest(moved)
+}
+
+// rest returns the columns that left the first line, those of low rank first.
+func (t *Table) rest(moved []bool) *Table {
+	rest := &Table{Cells: make([][]string, len(t.Cells)), folded: true}
+	for rank := 0; slices.Contains(moved, true); rank++ {
+		for i, h := range t.Heads {
+			if !moved[i] || h.Rank > rank {
+				continue
+			}
+			moved[i] = false
+			if h.Name == intervalName && i > 0 { // its value may be on another line
+				value, _, _ := strings.Cut(t.Heads[i-1].Name, " (")
+				h.Name = value + " " + intervalName
+			}
+			rest.Heads = append(rest.Heads, h)
+			for r := range t.Cells {
+				rest.Cells[r] = append(rest.Cells[r], t.Cells[r][i])
+			}
+		}
+	}
+	return rest
+}
+
+// labelled is the width of the first column if names that are long for the limit have lines of their own.
+func (t *Table) labelled(limit int) int {
+	excess := t.width() - limit
+	if excess <= 0 || len(t.Heads) < 2 || t.widths()[0] <= limit/3 {
+		return t.label
+	}
+	return max(minName, t.headWidth(0), t.widths()[0]-excess)
 }
 
 // minName is the width below which no name is shortened.
