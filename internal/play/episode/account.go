@@ -115,6 +115,38 @@ func (c *toolTexts) of(t ShownTool) (toolText, error) {
 	return made, nil
 }
 
+// maxShown bounds the lists of tools that a store remembers decoded, in bytes of their texts.
+const maxShown = 4 << 20
+
+// shownTools remembers decoded lists of tools by their digests, because most episodes show what others showed. Nobody may
+// change them. It is safe for concurrent use.
+type shownTools struct {
+	mu    sync.Mutex
+	known *lru.Cache[string, []*task.Tool]
+}
+
+func newShownTools() *shownTools {
+	return &shownTools{known: lru.New[string, []*task.Tool](maxShown, maxShown/4, nil)}
+}
+
+// of returns a list, which decode makes where it is not known, with the length of its texts.
+func (c *shownTools) of(digest string, decode func() ([]*task.Tool, int, error)) ([]*task.Tool, error) {
+	c.mu.Lock()
+	list, found := c.known.Get(digest)
+	c.mu.Unlock()
+	if found {
+		return list, nil
+	}
+	list, size, err := decode()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known.Put(digest, list, size)
+	return list, nil
+}
+
 // Times returns when each event of the episode happened, from its start; nil if no account says so.
 func (r *Record) Times() []time.Duration {
 	switch {
@@ -259,17 +291,26 @@ func (s *Store) Account(ctx context.Context, id string) (*Account, error) {
 		}
 		return text
 	}
-	var digests []string
-	if err := json.Unmarshal([]byte(load(kept.Tools)), &digests); err != nil && failed == nil {
+	shown, err := s.shown.of(kept.Tools, func() (list []*task.Tool, size int, err error) {
+		var digests []string
+		if err := json.Unmarshal([]byte(load(kept.Tools)), &digests); err != nil {
+			return nil, 0, err
+		}
+		for _, digest := range digests {
+			var t ShownTool
+			text := load(digest)
+			if err := json.Unmarshal([]byte(text), &t); err != nil {
+				return nil, 0, err
+			}
+			size += len(text)
+			list = append(list, &task.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+		}
+		return list, size, nil
+	})
+	if err != nil && failed == nil {
 		failed = err
 	}
-	for _, digest := range digests {
-		var t ShownTool
-		if err := json.Unmarshal([]byte(load(digest)), &t); err != nil && failed == nil {
-			failed = err
-		}
-		a.View.Tools = append(a.View.Tools, &task.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
-	}
+	a.View.Tools = shown
 	for _, parts := range kept.Asked {
 		messages := make([]task.Message, len(parts))
 		for i, p := range parts {

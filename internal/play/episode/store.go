@@ -237,6 +237,7 @@ type Store struct {
 	closed sync.Once
 	done   sync.WaitGroup
 	tools  *toolTexts
+	shown  *shownTools
 	stored *lru.Cache[string, struct{}] // digests of texts that the file has; for the writer's goroutine alone
 }
 
@@ -274,7 +275,7 @@ func create(ctx context.Context, path string, meta Meta, l *lock) (*Store, error
 	if err != nil {
 		return nil, fmt.Errorf("create run: settings: %w", err)
 	}
-	s := &Store{path: path, meta: meta, lock: l}
+	s := &Store{path: path, meta: meta, lock: l, shown: newShownTools()}
 	if err := s.openWriter(ctx, "mode=rw"); err != nil {
 		return nil, err
 	}
@@ -391,7 +392,7 @@ func Edit(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, lock: l}
+	s := &Store{path: path, lock: l, shown: newShownTools()}
 	if err := s.edit(ctx); err != nil {
 		l.release()
 		return nil, err
@@ -418,7 +419,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path}
+	s := &Store{path: path, shown: newShownTools()}
 	if err := s.openReader(); err != nil {
 		return nil, err
 	}

@@ -1,9 +1,13 @@
 package nemogym
 
 import (
+	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -14,8 +18,7 @@ const cookieName = "seatrial_session"
 // Address returns the session and the tool that a request calls, "" if it does not look like such a call.
 func Address(r *http.Request) (key, tool string) {
 	tool = strings.TrimPrefix(r.URL.Path, "/")
-	if r.Method != http.MethodPost || tool == "" || strings.Contains(tool, "/") || tool == "verify" ||
-		tool == "seed_session" {
+	if r.Method != http.MethodPost || tool == "" || strings.Contains(tool, "/") || slices.Contains(reserved, tool) {
 		return "", ""
 	}
 	return keyOf(r), tool
@@ -68,26 +71,45 @@ func (h *Handler) send(w http.ResponseWriter, r *http.Request, key string, text 
 	_, _ = w.Write(text) // the client may be gone
 }
 
-// ServeRows writes instances as lines, which are rows of a data set. View returns what an agent is given in one.
+// headerLeftOut says how many instances of a selection have no row.
+const headerLeftOut = "Seatrial-Left-Out"
+
+// ServeRows writes instances as lines, which are rows of a data set. View returns what an agent is given in one. Instances
+// that this server cannot play, such as those that need vectors, have no row, and a header counts them; if there are no
+// others, the answer is why.
 func (h *Handler) ServeRows(
 	w http.ResponseWriter, r *http.Request, list []*suite.Instance, view func(*suite.Instance) (*task.View, error),
 ) {
-	for i, in := range list {
+	var playable []*suite.Instance
+	var refused error
+	for _, in := range list {
+		_, err := view(in)
+		var refusal *training.Refusal
+		switch {
+		case err == nil:
+			playable = append(playable, in)
+		case errors.As(err, &refusal):
+			refused = err
+		default:
+			h.config.Fail(w, r, err)
+			return
+		}
+	}
+	if len(playable) == 0 && refused != nil {
+		h.config.Fail(w, r, refused)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set(headerLeftOut, strconv.Itoa(len(list)-len(playable)))
+	for _, in := range playable {
 		v, err := view(in)
 		var row []byte
 		if err == nil {
 			row, err = h.Row(in.ID, v)
 		}
-		if err != nil && i > 0 { // a whole answer would hide that rows are missing
+		if err != nil { // a whole answer would hide that rows are missing
 			h.config.Failed(err)
 			panic(http.ErrAbortHandler)
-		}
-		if err != nil {
-			h.config.Fail(w, r, err)
-			return
-		}
-		if i == 0 {
-			w.Header().Set("Content-Type", "application/x-ndjson")
 		}
 		if _, err := w.Write(append(row, '\n')); err != nil {
 			return // the client is gone

@@ -5,6 +5,7 @@ package nemogym
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -37,6 +38,8 @@ type Act struct {
 type Config struct {
 	Room    Room
 	Rewards bool // are told; without them no session begins
+	// Alias names an instance without its conditions.
+	Alias func(id string) string
 	// Brief writes what the agent is told at the start, and lists its acts. Their names are those of no tool.
 	Brief func(*task.View) (text string, acts []Act)
 	Idle  time.Duration // after which a session that nobody uses may go
@@ -57,6 +60,7 @@ type Handler struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
+	begun    int // sessions whose environments are being made
 }
 
 // New makes a handler.
@@ -68,6 +72,7 @@ type session struct {
 	batch *training.Batch
 	view  *task.View
 	acts  []Act
+	names map[string]string // see addresses
 	end   *training.Result // the result of the last turn, once the episode has ended
 
 	// Guarded by the handler's lock.
@@ -105,6 +110,11 @@ func (h *Handler) Seed(ctx context.Context, row []byte) (key string, err error) 
 	if err := task.DecodeStrict(r.Seatrial, &d); err != nil {
 		return "", refuse(training.RefusedBad, "The field seatrial cannot be read: %v.", err)
 	}
+	leave, err := h.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
 	b, err := h.config.Room.New(training.Request{
 		Instances: []string{d.Instance}, Hints: d.Hints, Scale: d.Scale, Weights: d.Weights,
 	})
@@ -117,16 +127,58 @@ func (h *Handler) Seed(ctx context.Context, row []byte) (key string, err error) 
 	}
 	s := &session{batch: b, view: views[0]}
 	_, s.acts = h.config.Brief(s.view)
+	s.names = addresses(s.view, s.acts)
 	key = rand.Text()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.used = h.config.Now()
-	h.sweep(s.used, len(h.sessions) >= maxSessions)
-	if len(h.sessions) >= maxSessions {
-		return "", refuse(training.RefusedFull, "The server has %d sessions, which is its limit.", maxSessions)
-	}
 	h.sessions[key] = s
 	return key, nil
+}
+
+// enter takes a place for a session, before anything is made for it. Leave is called when the session is among the
+// others, or has failed.
+func (h *Handler) enter() (leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sweep(h.config.Now(), len(h.sessions)+h.begun >= maxSessions)
+	if len(h.sessions)+h.begun >= maxSessions {
+		return nil, refuse(training.RefusedFull, "The server has %d sessions, which is its limit.", maxSessions)
+	}
+	h.begun++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.begun--
+	}, nil
+}
+
+// reserved are the addresses of the protocol itself.
+var reserved = []string{"seed_session", "verify"}
+
+// addresses maps the name under which a tool is listed to its own, for tools whose own name is an address of the
+// protocol.
+func addresses(view *task.View, acts []Act) map[string]string {
+	taken := map[string]bool{}
+	for _, a := range acts {
+		taken[a.Name] = true
+	}
+	for _, t := range view.Tools {
+		taken[t.Name] = true
+	}
+	names := map[string]string{}
+	for _, own := range reserved {
+		if !slices.ContainsFunc(view.Tools, func(t *task.Tool) bool { return t.Name == own }) &&
+			(view.Hidden == nil || view.Hidden(own) == nil) {
+			continue
+		}
+		listed := own + "_tool"
+		for k := 2; taken[listed] || view.Hidden != nil && view.Hidden(listed) != nil; k++ {
+			listed = fmt.Sprintf("%s_tool_%d", own, k)
+		}
+		names[listed] = own
+	}
+	return names
 }
 
 // sweep lets sessions go that nobody has used for long, and verified ones if there are as many as may be.
@@ -171,6 +223,9 @@ func (h *Handler) Call(ctx context.Context, key, tool string, arguments []byte) 
 	s, err := h.session(key)
 	if err != nil {
 		return nil, err
+	}
+	if own, other := s.names[tool]; other {
+		tool = own
 	}
 	action := task.Action{Kind: task.ActionCall, Tool: tool, Arguments: bytes.TrimSpace(arguments)}
 	if len(action.Arguments) == 0 {
@@ -332,13 +387,17 @@ type function struct {
 // Row writes an instance as a row of a data set: what the model is asked, the tools, and what /seed_session needs.
 func (h *Handler) Row(instance string, view *task.View) ([]byte, error) {
 	text, acts := h.config.Brief(view)
+	listed := map[string]string{} // by the tool's own name
+	for name, own := range addresses(view, acts) {
+		listed[own] = name
+	}
 	tools := make([]function, 0, len(view.Tools)+len(acts))
 	for _, t := range view.Tools {
 		parameters := t.Parameters
 		if parameters == nil {
 			parameters = &task.Schema{Types: []string{"object"}}
 		}
-		tools = append(tools, function{"function", t.Name, t.Description, parameters, false})
+		tools = append(tools, function{"function", cmp.Or(listed[t.Name], t.Name), t.Description, parameters, false})
 	}
 	for _, a := range acts {
 		tools = append(tools, function{"function", a.Name, a.Description, a.Parameters, false})
@@ -357,6 +416,6 @@ func (h *Handler) Row(instance string, view *task.View) ([]byte, error) {
 		} `json:"seatrial"`
 	}
 	row.Params.Input, row.Params.Tools = []message{{"user", text}}, tools
-	row.Seatrial.Instance = instance
+	row.Seatrial.Instance = h.config.Alias(instance)
 	return task.Marshal(&row)
 }

@@ -3,8 +3,11 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -104,5 +107,23 @@ func TestOpenWorldOverMCP(t *testing.T) {
 	}
 	if played < 9 {
 		t.Errorf("only %d instances were played", played)
+	}
+	h, left := server.NewHandler(words, server.Options{}), 0
+	rows := gymRows(t, h, "")
+	for _, in := range s.Instances {
+		playable := len(in.Conditions) == 0 || in.Conditions[0].Name == "open-world"
+		if _, found := rows[in.ID]; found != playable {
+			t.Errorf("%s has a row without vectors: %t", in.ID, found)
+		}
+		if !playable {
+			left++
+		}
+	}
+	for query, status := range map[string]int{"": http.StatusOK, "?condition=open-world-dense": http.StatusConflict} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/rows"+query, nil))
+		if w.Code != status || status == http.StatusOK && w.Header().Get("Seatrial-Left-Out") != strconv.Itoa(left) {
+			t.Errorf("rows%s: %d, %v; %d are left out", query, w.Code, w.Header(), left)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (a *api) newNemoGym() *nemogym.Handler {
 	return nemogym.New(nemogym.Config{
 		Room: a.core.room, Rewards: a.core.config.Rewards, Idle: a.core.limits.Idle, Now: a.core.now,
-		Failed: a.core.note, Body: a.body, Fail: a.fail,
+		Alias: a.core.Alias, Failed: a.core.note, Body: a.body, Fail: a.fail,
 		Brief: func(v *task.View) (string, []nemogym.Act) {
 			x := actsFor(v, false)
 			acts := map[string]nemogym.Act{

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/serve/server"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -249,5 +252,66 @@ func TestNemoGymOwnsItsSessions(t *testing.T) {
 	g.post(http.StatusOK, "/seed_session", fmt.Sprintf(`{"seatrial":{"instance":%q}}`, id))
 	if called := g.post(http.StatusOK, "/reset", `{}`); called.Tool != "reset" || called.Error.Code == "" {
 		t.Errorf("a call of reset: %+v", called)
+	}
+}
+
+// A tool whose name is an address of the protocol is listed under another name, which calls it.
+func TestNemoGymReservedNames(t *testing.T) {
+	s := harbour.Load(t)
+	worlds := proof.NewWorlds(s, 2)
+	t.Cleanup(worlds.Close)
+	tasks := s.Index()
+	i := slices.IndexFunc(s.Instances, func(in *suite.Instance) bool {
+		return len(in.Conditions) == 0 && len(tasks[in.Task].Plans[0].Calls) == 1 && tasks[in.Task].Style == task.StyleFunc
+	})
+	id, call := s.Instances[i].ID, &tasks[s.Instances[i].Task].Plans[0].Calls[0]
+	own := call.Tool
+	at := slices.IndexFunc(s.Tools[task.StyleFunc], func(tool *task.Tool) bool { return tool.Name == own })
+	s.Tools[task.StyleFunc][at].Name = "verify"
+	for _, other := range s.Tasks {
+		for p := range other.Plans {
+			for c := range other.Plans[p].Calls {
+				if made := &other.Plans[p].Calls[c]; made.Tool == own && other.Style == task.StyleFunc {
+					made.Tool = "verify"
+				}
+			}
+		}
+	}
+	h := server.NewHandler(newCore(t, func(c *server.Config) { c.Suite, c.Worlds = s, worlds }), server.Options{})
+	var names []string
+	for _, tool := range gymRows(t, h, "?condition=clean")[id].Params.Tools {
+		names = append(names, tool.Name)
+	}
+	if !slices.Contains(names, "verify_tool") || slices.Contains(names, "verify") {
+		t.Errorf("listed: %v", names)
+	}
+	arguments, err := task.Marshal(call.Arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gymAgent{t: t, h: h}
+	g.post(http.StatusOK, "/seed_session", fmt.Sprintf(`{"seatrial":{"instance":%q}}`, id))
+	if got := g.post(http.StatusOK, "/verify_tool", string(arguments)); got.Tool != "verify" || got.Error.Code != "" {
+		t.Errorf("called: %+v", got)
+	}
+	g.post(http.StatusOK, "/submit_answer", `{"answer":"$call_1$"}`)
+	if got := g.post(http.StatusOK, "/verify", "{"+gymNothing+"}"); got.Reward == nil || *got.Reward != 1 {
+		t.Errorf("verified: %+v", got)
+	}
+}
+
+// Rows name instances without their conditions where there are aliases.
+func TestNemoGymAliases(t *testing.T) {
+	core := newCore(t, func(c *server.Config) { c.AliasKey = []byte("a key of thirty-two bytes .......") })
+	h := server.NewHandler(core, server.Options{})
+	rows := gymRows(t, h, "")
+	for _, in := range core.Instances() {
+		if _, named := rows[core.Alias(in.ID)]; !named || core.Alias(in.ID) == in.ID {
+			t.Errorf("%s has no row under its alias", in.ID)
+		}
+	}
+	for alias := range rows {
+		(&gymAgent{t: t, h: h}).post(http.StatusOK, "/seed_session", fmt.Sprintf(`{"seatrial":{"instance":%q}}`, alias))
+		break
 	}
 }

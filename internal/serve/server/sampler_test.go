@@ -273,6 +273,11 @@ func TestBatchArguments(t *testing.T) {
 			t.Errorf("%+v was made", bad)
 		}
 	}
+	if two, err := core.Training().New(training.Request{Instances: []string{in.ID, in.ID}}); err != nil {
+		t.Error(err)
+	} else if _, _, err := two.Reset(t.Context(), []int{1, 0, 1}, nil, nil); err == nil || !strings.Contains(err.Error(), "1") {
+		t.Errorf("an environment was reset twice: %v", err)
+	}
 	silent := newCore(t, func(c *server.Config) { c.Rewards = false })
 	b, err = silent.Training().New(training.Request{Instances: []string{in.ID}})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,6 +148,11 @@ func (b *Batch) Reset(ctx context.Context, which []int, instances []string, seed
 ) {
 	if which, err = b.numbers(which); err != nil {
 		return nil, nil, err
+	}
+	for n, i := range which {
+		if slices.Contains(which[:n], i) {
+			return nil, nil, refuse(RefusedBad, "Environment %d is reset twice.", i)
+		}
 	}
 	if instances != nil && len(instances) != len(which) {
 		return nil, nil, refuse(RefusedBad, "There are %d instances for %d environments.", len(instances), len(which))
