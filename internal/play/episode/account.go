@@ -118,8 +118,8 @@ func (c *toolTexts) of(t ShownTool) (toolText, error) {
 // maxShown bounds the lists of tools that a store remembers decoded, in bytes of their texts.
 const maxShown = 4 << 20
 
-// shownTools remembers decoded lists of tools by their digests, because most episodes show what others showed. Nobody may
-// change them. It is safe for concurrent use.
+// shownTools remembers decoded lists of tools by their digests, because most episodes show what others showed. Nobody
+// may change them. It is safe for concurrent use.
 type shownTools struct {
 	mu    sync.Mutex
 	known *lru.Cache[string, []*task.Tool]

@@ -74,9 +74,9 @@ func (h *Handler) send(w http.ResponseWriter, r *http.Request, key string, text 
 // headerLeftOut says how many instances of a selection have no row.
 const headerLeftOut = "Seatrial-Left-Out"
 
-// ServeRows writes instances as lines, which are rows of a data set. View returns what an agent is given in one. Instances
-// that this server cannot play, such as those that need vectors, have no row, and a header counts them; if there are no
-// others, the answer is why.
+// ServeRows writes instances as lines, which are rows of a data set. View returns what an agent is given in one.
+// Instances that this server cannot play, such as those that need vectors, have no row, and a header counts them; if
+// there are no others, the answer is why.
 func (h *Handler) ServeRows(
 	w http.ResponseWriter, r *http.Request, list []*suite.Instance, view func(*suite.Instance) (*task.View, error),
 ) {

@@ -73,7 +73,7 @@ type session struct {
 	view  *task.View
 	acts  []Act
 	names map[string]string // see addresses
-	end   *training.Result // the result of the last turn, once the episode has ended
+	end   *training.Result  // the result of the last turn, once the episode has ended
 
 	// Guarded by the handler's lock.
 	used     time.Time
