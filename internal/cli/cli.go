@@ -161,10 +161,20 @@ func brokenInput(err error) error {
 			WithHint("build the suite again: its files must not be changed")
 	case errors.As(err, &changed):
 		return diag.Usagef("%s", changed).WithHint("run the agents again: the file of a run must not be changed")
+	case isFull(err):
+		return &diag.Error{Exit: diag.ExitInternal, Message: err.Error(), Cause: err, Hint: "is the disk full, or may the " +
+			"file grow no more (ulimit -f)? What is stored stays: resume the run, or begin the command again"}
 	case isUnusable(err):
 		return diag.Usagef("%v", err).WithHint("check the file and its folder: they are damaged, or you may not use them so")
 	}
 	return err
+}
+
+// isFull reports whether an error means that SQLite could not read or write a file: the disk is full or broken.
+func isFull(err error) bool {
+	const reading, full = 10, 13 // SQLite's codes
+	var coded interface{ Code() int }
+	return errors.As(err, &coded) && (coded.Code()&0xff == reading || coded.Code()&0xff == full)
 }
 
 // isUnusable reports whether an error means that a file or folder is damaged, read-only or of another kind.

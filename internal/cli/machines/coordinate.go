@@ -238,7 +238,7 @@ func (t *Team) address(o *settings.Run) string {
 
 // open starts or reaches the server.
 func (t *Team) open(ctx context.Context, o *settings.Run) (*fleet.Access, error) {
-	token, err := o.Fleet.Token()
+	token, err := t.host.token(&o.Fleet)
 	if err != nil {
 		return nil, err
 	}
@@ -260,6 +260,14 @@ func (t *Team) open(ctx context.Context, o *settings.Run) (*fleet.Access, error)
 		}
 	}
 	return access, nil
+}
+
+// token reads the token, and warns if others may read it too.
+func (h *Host) token(f *settings.Fleet) (string, error) {
+	if f.Exposed() {
+		h.Note("warning: all users of this machine may read the token in %s: chmod 600 %s", f.TokenFile, f.TokenFile)
+	}
+	return f.Token()
 }
 
 // connectError says what to do about servers that refuse.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 )
@@ -113,6 +114,27 @@ func TestWorkersCheckTheServersCertificate(t *testing.T) {
 		var told *diag.Error
 		if !errors.As(connectError(servers, err), &told) || !strings.Contains(told.Hint, c.hint) || told.Exit != diag.ExitUsage {
 			t.Errorf("%s: %v, hint %q", name, err, told.Hint)
+		}
+	}
+}
+
+// TestATokenThatOthersMayReadIsNamed reads the token from a file of its owner, and from one of everybody.
+func TestATokenThatOthersMayReadIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte(strings.Repeat("t", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		mode os.FileMode
+		want int // warnings
+	}{{0o600, 0}, {0o640, 0}, {0o644, 1}} {
+		said := 0
+		h := &Host{Note: func(string, ...any) { said++ }}
+		if err := os.Chmod(path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		if token, err := h.token(&settings.Fleet{TokenFile: path}); err != nil || len(token) != 32 || said != c.want {
+			t.Errorf("%v: %q, %v, %d warnings, want %d", c.mode, token, err, said, c.want)
 		}
 	}
 }

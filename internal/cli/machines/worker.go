@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/nats-io/nats.go"
+	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/participants"
@@ -83,7 +84,7 @@ func (w *worker) work(ctx context.Context) error {
 		settings.AtLeast("concurrency", w.concurrency, 1)); err != nil {
 		return err
 	}
-	token, err := w.fleet.Token()
+	token, err := w.token(&w.fleet)
 	if err != nil {
 		return err
 	}
@@ -127,20 +128,26 @@ func (w *worker) work(ctx context.Context) error {
 // play plays episodes of the run of a welcome.
 func (w *worker) play(ctx context.Context, conn *nats.Conn, welcome *fleet.Welcome) (err error) {
 	cache := fleet.Cache{Folder: filepath.Join(w.cache, "suites"), Bound: w.cacheSize}
-	dir, err := cache.Fetch(ctx, conn, welcome)
+	dir, leave, err := cache.Fetch(ctx, conn, welcome)
 	if small, ok := errors.AsType[*fleet.TooSmallError](err); ok {
 		return diag.Usagef("--cache-size %d is too small: %v", small.Bound, small).
-			WithHint("--cache-size %d or more", small.Need)
+			WithHint("--cache-size %d or more", small.Need+small.Used)
 	}
 	if err != nil {
 		return err
 	}
+	defer leave()
 	s, err := suite.Load(filepath.Join(dir, folderSuite))
 	if err != nil {
 		return err
 	}
 	s.Manifest.Digest = welcome.Suite // episodes name the whole suite
-	o, err := w.settings(welcome, dir)
+	scratch, err := command.NewScratch()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, scratch.Close()) }() // what commands write to standard error
+	o, err := w.settings(welcome, dir, scratch.Path)
 	if err != nil {
 		return err
 	}
@@ -149,12 +156,7 @@ func (w *worker) play(ctx context.Context, conn *nats.Conn, welcome *fleet.Welco
 		return err
 	}
 	defer release()
-	scratch, err := os.MkdirTemp("", "seatrial-worker-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }() // standard error of commands
-	o.Out = filepath.Join(scratch, "run")
+	o.Out = filepath.Join(scratch.Path, "run")
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	number := fleet.NewNumber()
@@ -194,8 +196,8 @@ func (w *worker) play(ctx context.Context, conn *nats.Conn, welcome *fleet.Welco
 	return err
 }
 
-// settings are those of the run, as far as they matter here.
-func (w *worker) settings(welcome *fleet.Welcome, dir string) (*settings.Run, error) {
+// settings are those of the run, as far as they matter here. scratch is for files that they name.
+func (w *worker) settings(welcome *fleet.Welcome, dir, scratch string) (*settings.Run, error) {
 	p, err := readPlan(welcome.Plan)
 	if err != nil {
 		return nil, err
@@ -215,7 +217,7 @@ func (w *worker) settings(welcome *fleet.Welcome, dir string) (*settings.Run, er
 	o.Workers, o.Concurrency, o.PythonFile, o.EmbeddingsURL = w.workers, w.concurrency, w.python, w.embeddings
 	o.BaseURL = cmp.Or(w.baseURL, o.BaseURL)
 	if p.Prices != "" {
-		o.Prices = filepath.Join(dir, ".prices-"+welcome.Run+"-"+strconv.Itoa(os.Getpid()))
+		o.Prices = filepath.Join(scratch, "prices")
 		if err := os.WriteFile(o.Prices, []byte(p.Prices), 0o600); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -64,6 +65,13 @@ func (f *Fleet) Token() (string, error) {
 			WithHint("openssl rand -hex 32 > %s", f.TokenFile)
 	}
 	return token, nil
+}
+
+// Exposed reports whether all users of this machine may read the token.
+func (f *Fleet) Exposed() bool {
+	const others = 0o004
+	info, err := os.Stat(f.TokenFile)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&others != 0
 }
 
 // Loopback reports whether the embedded server can be reached from this machine alone.

@@ -315,6 +315,9 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 		if err != nil && !strings.Contains(said.String(), "seatrial: ") {
 			t.Errorf("%d blocks, %v: %v, and nothing is said", blocks, args, err)
 		}
+		if strings.Contains(said.String(), "disk I/O error") && !strings.Contains(said.String(), "is the disk full") {
+			t.Errorf("%d blocks, %v: only a code is said: %s", blocks, args, said.String())
+		}
 		return cmd.ProcessState.ExitCode()
 	}
 	failed, sizes := 0, []int{0, 8, 64, 500, 3000}

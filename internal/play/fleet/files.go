@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
 	"github.com/seatrial/seatrial/internal/play/episode"
 )
 
@@ -62,67 +64,87 @@ func Digest(files []File) string {
 // Cache keeps the files of runs on a worker's machine.
 type Cache struct {
 	Folder string
-	Bound  int64 // bytes; folders that were used longest ago are removed beyond it
+	Bound  int64 // bytes: where more is needed, folders are removed that no worker uses, and were used longest ago
 }
 
-// TooSmallError is the error of a cache whose bound is below what the run's files need. Both are in bytes.
-type TooSmallError struct{ Need, Bound int64 }
+// TooSmallError is the error of a cache whose bound is below what must be in it. All are in bytes.
+type TooSmallError struct {
+	Need  int64 // the run's files
+	Used  int64 // the files of runs that other workers of this machine play
+	Bound int64
+}
 
 func (e *TooSmallError) Error() string {
-	return fmt.Sprintf("the run's files have %d bytes, and the cache may have %d", e.Need, e.Bound)
+	if e.Used == 0 {
+		return fmt.Sprintf("the run's files have %d bytes, and the cache may have %d", e.Need, e.Bound)
+	}
+	return fmt.Sprintf("the run's files have %d bytes, those that other workers play from have %d, and the cache may have "+
+		"%d", e.Need, e.Used, e.Bound)
 }
 
-// inUse is how long a folder counts as used after a worker touched it.
-const inUse = time.Hour
+// Prefixes of names in a cache, before the digest of the files.
+const (
+	fetchingPrefix = ".fetching-" // a folder that is not complete
+	usedPrefix     = ".used-"     // a lock of a worker that plays from the folder
+)
 
 // Fetch returns the folder with the files of a welcome. It asks the coordinator for those that are missing, and checks
-// all of them.
-func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (string, error) {
-	dir := filepath.Join(c.Folder, Digest(w.Files))
+// all of them. The folder stays until release is called, or the process ends.
+func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (dir string, release func(), err error) {
+	digest := Digest(w.Files)
+	dir = filepath.Join(c.Folder, digest)
 	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	release, err := hold(ctx, dir) // workers of one machine share the cache
+	free, err := hold(ctx, dir) // workers of one machine share the cache
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	defer release()
+	defer free()
+	if err := c.fill(ctx, conn, w, dir); err != nil {
+		return "", nil, err
+	}
+	if release, err = hold(ctx, filepath.Join(c.Folder, usedPrefix+digest+"-"+nuid.Next())); err != nil {
+		return "", nil, err
+	}
+	return dir, release, nil
+}
+
+// fill makes a folder have the files of a welcome. The caller holds the right to it.
+func (c *Cache) fill(ctx context.Context, conn *nats.Conn, w *Welcome, dir string) error {
 	if verify(dir, w.Files) == nil {
-		return dir, touch(dir)
+		return touch(dir)
 	}
 	var need int64
 	for _, f := range w.Files {
 		need += f.Size
 	}
-	if need > c.Bound {
-		return "", &TooSmallError{Need: need, Bound: c.Bound}
+	if err := c.evict(ctx, need, dir); err != nil {
+		return err
 	}
-	if err := c.evict(c.Bound - need); err != nil {
-		return "", err
-	}
-	work, err := os.MkdirTemp(c.Folder, ".fetching-")
+	work, err := os.MkdirTemp(c.Folder, fetchingPrefix+filepath.Base(dir)+"-")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = os.RemoveAll(work) }() // gone already where the move succeeded
 	for _, f := range w.Files {
 		if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
-			return "", fmt.Errorf("the coordinator sends a file called %q", f.Name)
+			return fmt.Errorf("the coordinator sends a file called %q", f.Name)
 		}
 		if err := fetch(ctx, conn, names{w.Run}, filepath.Join(work, filepath.FromSlash(f.Name)), &f); err != nil {
-			return "", fmt.Errorf("fetch %s: %w", f.Name, err)
+			return fmt.Errorf("fetch %s: %w", f.Name, err)
 		}
 	}
 	if err := verify(work, w.Files); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.RemoveAll(dir); err != nil { // it was not whole
-		return "", err
+		return err
 	}
 	if err := os.Rename(work, dir); err != nil {
-		return "", err
+		return err
 	}
-	return dir, touch(dir)
+	return touch(dir)
 }
 
 // maxHolds bounds how often hold tries again after an error.
@@ -161,8 +183,9 @@ func verify(dir string, files []File) error {
 	return nil
 }
 
-// evict removes the folders that were used longest ago until all together have at most a number of bytes.
-func (c *Cache) evict(most int64) error {
+// evict removes the folders that were used longest ago, and that no worker uses, until there is room for a number of
+// bytes. A folder of this name does not count: it is replaced. What killed workers have fetched in part is removed too.
+func (c *Cache) evict(ctx context.Context, need int64, but string) error {
 	entries, err := os.ReadDir(c.Folder)
 	if err != nil {
 		return err
@@ -176,35 +199,81 @@ func (c *Cache) evict(most int64) error {
 	var total int64
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !e.IsDir() {
+		path := filepath.Join(c.Folder, e.Name())
+		if err != nil || !e.IsDir() || path == but {
 			continue
 		}
-		k := kept{path: filepath.Join(c.Folder, e.Name()), used: info.ModTime()}
-		_ = filepath.WalkDir(k.path, func(_ string, e fs.DirEntry, err error) error {
-			if err != nil {
+		if digest, partial := strings.CutPrefix(e.Name(), fetchingPrefix); partial {
+			digest, _, _ = strings.Cut(digest, "-")
+			if err := removeUnheld(ctx, path, filepath.Join(c.Folder, digest)); err != nil {
 				return err
 			}
-			if info, err := e.Info(); err == nil && !e.IsDir() {
-				k.size += info.Size()
-			}
-			return nil
-		})
+			continue
+		}
+		k := kept{path: path, used: info.ModTime(), size: sizeOf(path)}
 		list, total = append(list, k), total+k.size
 	}
 	slices.SortFunc(list, func(a, b kept) int { return a.used.Compare(b.used) })
 	for _, k := range list {
-		if total <= most {
+		if total+need <= c.Bound {
 			break
 		}
-		if time.Since(k.used) < inUse {
-			continue // another worker may play from it
+		if c.inUse(ctx, filepath.Base(k.path)) {
+			continue
 		}
-		if err := os.RemoveAll(k.path); err != nil {
+		if err := removeUnheld(ctx, k.path, k.path); err != nil {
 			return err
 		}
-		total -= k.size
+		if _, err := os.Stat(k.path); errors.Is(err, fs.ErrNotExist) {
+			total -= k.size
+		}
+	}
+	if total+need > c.Bound {
+		return &TooSmallError{Need: need, Used: total, Bound: c.Bound}
 	}
 	return nil
+}
+
+// sizeOf adds up the sizes of the files in a folder, as far as they can be read.
+func sizeOf(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := e.Info(); err == nil && !e.IsDir() {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size
+}
+
+// inUse reports whether a worker plays from the folder of a digest. It removes the marks of killed workers.
+func (c *Cache) inUse(ctx context.Context, digest string) bool {
+	const ending = ".lock"                                                            // of [episode.Hold]
+	marks, _ := filepath.Glob(filepath.Join(c.Folder, usedPrefix+digest+"-*"+ending)) // the pattern is well formed
+	for _, mark := range marks {
+		release, err := episode.Hold(ctx, strings.TrimSuffix(mark, ending))
+		if err != nil {
+			return true
+		}
+		release()
+	}
+	return false
+}
+
+// removeUnheld removes a folder unless a worker has the right to what it fetches.
+func removeUnheld(ctx context.Context, dir, right string) error {
+	release, err := episode.Hold(ctx, right)
+	var taken *episode.LockedError
+	if errors.As(err, &taken) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	return os.RemoveAll(dir)
 }
 
 // fetch asks for a file piece by piece.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -447,7 +448,14 @@ func TestTheCacheOfSuitesHasABound(t *testing.T) {
 	}
 	_, conn, _ := coordinated(t, func(config *Config) { config.Folder, config.Welcome.Files = sent, files })
 	cache := Cache{Folder: t.TempDir(), Bound: 1000}
-	for name, age := range map[string]time.Duration{"oldest": 4 * inUse, "old": 3 * inUse, "used": 0} {
+	if err := os.Mkdir(filepath.Join(cache.Folder, fetchingPrefix+"killed-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	leave, err := hold(t.Context(), filepath.Join(cache.Folder, usedPrefix+"used-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, age := range map[string]time.Duration{"used": 5 * time.Hour, "oldest": 4 * time.Hour, "old": 0} {
 		dir := filepath.Join(cache.Folder, name)
 		at := time.Now().Add(-age)
 		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "f"), make([]byte, 300), 0o600),
@@ -456,25 +464,42 @@ func TestTheCacheOfSuitesHasABound(t *testing.T) {
 		}
 	}
 	welcome := &Welcome{Run: "r", Files: files}
-	dir, err := cache.Fetch(t.Context(), conn, welcome)
+	dir, release, err := cache.Fetch(t.Context(), conn, welcome)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "suite")); err != nil || len(got) != 400 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	for name, want := range map[string]bool{"oldest": false, "old": true, "used": true} {
+	for name, want := range map[string]bool{"oldest": false, "old": true, "used": true, fetchingPrefix + "killed-1": false} {
 		if _, err := os.Stat(filepath.Join(cache.Folder, name)); (err == nil) != want {
 			t.Errorf("%s is kept: %v, want %v", name, err == nil, want)
 		}
 	}
 	damage(t, filepath.Join(dir, "suite"))
-	if again, err := cache.Fetch(t.Context(), conn, welcome); err != nil || verify(again, files) != nil {
-		t.Errorf("a damaged folder is not fetched again: %v", err)
+	again, second, err := cache.Fetch(t.Context(), conn, welcome)
+	if err != nil || verify(again, files) != nil {
+		t.Fatalf("a damaged folder is not fetched again: %v", err)
+	}
+	// What does not fit beside folders in use is refused, and fits when its workers have left.
+	if err := cache.evict(t.Context(), 400, "another"); !reflect.DeepEqual(err, &TooSmallError{400, 700, 1000}) {
+		t.Errorf("%v", err)
+	}
+	release()
+	second()
+	if err := cache.evict(t.Context(), 500, "another"); err != nil {
+		t.Error(err)
+	}
+	leave()
+	if err := cache.evict(t.Context(), 1000, "another"); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(cache.Folder); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 	small := Cache{Folder: t.TempDir(), Bound: 399}
-	if _, err := small.Fetch(t.Context(), conn, welcome); err == nil {
-		t.Error("files are fetched that do not fit")
+	if _, _, err := small.Fetch(t.Context(), conn, welcome); !reflect.DeepEqual(err, &TooSmallError{400, 0, 399}) {
+		t.Errorf("files are fetched that do not fit: %v", err)
 	}
 }
 

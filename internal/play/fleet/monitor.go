@@ -34,7 +34,9 @@ func ForcedWrites(ctx context.Context, address, ca string) (every time.Duration,
 			return 0, err
 		}
 		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(data)
+		if !pool.AppendCertsFromPEM(data) {
+			return 0, fmt.Errorf("--tls-ca %s has no certificates", ca)
+		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	response, err := (&http.Client{Transport: transport}).Do(request)

@@ -193,6 +193,13 @@ func TestForcedWritesAreAskedFor(t *testing.T) {
 	if _, err := fleet.ForcedWrites(t.Context(), other.URL, ""); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("a server of another kind: %v", err)
 	}
+	empty := filepath.Join(t.TempDir(), "ca")
+	if err := os.WriteFile(empty, []byte("no certificate\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.ForcedWrites(t.Context(), other.URL, empty); err == nil || !strings.Contains(err.Error(), empty) {
+		t.Errorf("a file without certificates: %v", err)
+	}
 	if _, err := fleet.ForcedWrites(t.Context(), "http://127.0.0.1:1", ""); err == nil {
 		t.Error("nobody listens, and it is no error")
 	}
