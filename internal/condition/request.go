@@ -20,6 +20,8 @@ type Request struct {
 	Evidence *string `json:"evidence,omitempty"`
 	// Kept lists the values of the request and how its new wording says them.
 	Kept []Kept `json:"kept,omitempty"`
+	// Forms lists the values that the new wording says in a form for which a judge vouches: they are right leniently.
+	Forms []task.ExpectedForm `json:"forms,omitempty"`
 	// Dropped is the value that the request no longer says, or that its complete variant says elsewhere.
 	Dropped *Dropped `json:"dropped,omitempty"`
 	// User is the simulated user whom the agent can ask.
@@ -80,6 +82,21 @@ func ChangeRequest(
 		}
 	}
 	return messages, evidence, nil
+}
+
+// Forms lists the forms of right values for which a judge vouches under the conditions of the request.
+func Forms(conditions []Condition) ([]task.ExpectedForm, error) {
+	var forms []task.ExpectedForm
+	for _, c := range conditions {
+		r, err := c.Request()
+		if err != nil {
+			return nil, err
+		}
+		if r != nil {
+			forms = append(forms, r.Forms...)
+		}
+	}
+	return forms, nil
 }
 
 // Request reads the parameters of a condition of the request, nil for another kind.
@@ -160,5 +177,5 @@ func (e *entry) decodeRequest(c Condition) (*Request, error) {
 // empty reports whether the parameters have no new wording yet.
 func (r *Request) empty() bool {
 	return r.Variant == "" && r.Texts == nil && r.Evidence == nil && r.Kept == nil && r.Dropped == nil && r.User == nil &&
-		r.Writer == ""
+		r.Forms == nil && r.Writer == ""
 }

@@ -349,6 +349,9 @@ func (b *builder) settings() map[string]string {
 		set := b.opts.prompts()
 		settings[suite.SettingPrompts] = filepath.Base(set.Name) + "@" + set.Digest
 	}
+	if b.opts.JudgeName != "" {
+		settings[suite.SettingJudge] = b.opts.JudgeName
+	}
 	if b.opts.Vectors != nil {
 		settings[suite.SettingEmbeddings] = b.opts.Vectors.Name()
 	}

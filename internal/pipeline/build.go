@@ -85,8 +85,12 @@ type Options struct {
 	// conversation.
 	Reader     describe.Writer
 	ReaderName string
-	Prompts    *prompt.Set        // that writer and reader are sent; nil for the default
-	Vectors    *embedding.Vectors // compares texts by meaning; nil compares them by their words
+	// Judge says whether a form in which the writer says a value means the same, by the name JudgeName; nil has forms
+	// refused that the lenient grader does not know.
+	Judge     describe.Writer
+	JudgeName string
+	Prompts   *prompt.Set        // that writer and reader are sent; nil for the default
+	Vectors   *embedding.Vectors // compares texts by meaning; nil compares them by their words
 	// file of reviewers' verdicts on changed requests and chosen toolkits, "" for none
 	Verdicts string
 	Workers  int

@@ -14,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -61,7 +62,7 @@ func (b *builder) putUnder(
 	}
 	if b.opts.Writer != nil {
 		in.Scribe = instances.NewScribe(b.opts.WriterName, b.opts.WrittenRequests, b.opts.Writer, b.opts.reader(),
-			b.opts.prompts(), b.opts.Vectors)
+			instances.Reader{Name: b.opts.JudgeName, Model: b.opts.Judge}, b.opts.prompts(), b.opts.Vectors)
 	}
 	b.done.pass = "certify"
 	counts, err := instances.Make(ctx, in)
@@ -90,6 +91,40 @@ func (o *Options) reader() instances.Reader {
 		return instances.Reader{Name: o.WriterName, Model: o.Writer}
 	}
 	return instances.Reader{Name: o.ReaderName, Model: o.Reader}
+}
+
+// judged counts what the judge of forms said, nil without one.
+func (b *builder) judged(s *suite.Suite) (*suite.JudgedCounts, error) {
+	if b.opts.JudgeName == "" {
+		return nil, nil
+	}
+	c := &suite.JudgedCounts{}
+	for _, line := range s.Written {
+		w, ofRequest, err := request.ReadWritten(*line)
+		if err != nil {
+			return nil, err
+		}
+		if !ofRequest {
+			continue
+		}
+		for _, j := range w.Judged {
+			c.Asked++
+			switch j.Verdict {
+			case request.JudgedSame:
+				c.Same++
+			case request.JudgedFooled:
+				c.Fooled++
+			}
+		}
+	}
+	for _, in := range s.Instances {
+		forms, err := condition.Forms(in.Conditions)
+		if err != nil {
+			return nil, err
+		}
+		c.Taken += len(forms)
+	}
+	return c, nil
 }
 
 // addWritten adds what a writer wrote of requests to the suite.

@@ -94,6 +94,9 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	m.Counts = b.countStatic(s)
 	maps.Copy(m.Counts.Instances, conditions)
 	own := m.Counts
+	if m.Counts.Judged, err = b.judged(s); err != nil {
+		return nil, err
+	}
 	own.Instances = map[string]suite.InstanceCounts{condition.RoleClean: m.Counts.Instances[condition.RoleClean]}
 	m.Counts.Styles = map[string]*suite.Counts{task.StyleStatic: &own}
 	built := &Built{Suite: s}

@@ -60,6 +60,7 @@ const (
 	SettingWording    = "wording"     // of faults; absent without faults
 	SettingChoosing   = "choosing"    // of conditions of tasks whose tools cannot be run; absent for strict
 	SettingWriter     = "writer"      // PROVIDER/NAME
+	SettingJudge      = "judge"       // PROVIDER/NAME, of forms in which a writer says values
 	SettingPrompts    = "prompts"     // that the writer was sent: name@digest; absent without a writer
 	SettingEmbeddings = "embeddings"  // the model that compares texts by meaning
 	SettingSimilarity = "similarity"  // the measure by which toolkits were chosen, if they were
@@ -130,7 +131,17 @@ type Counts struct {
 	Mutants       MutantCounts              `json:"mutants"`
 	JoinMutants   MutantCounts              `json:"join_mutants"`
 	Instances     map[string]InstanceCounts `json:"instances"`
+	Judged        *JudgedCounts             `json:"judged,omitempty"` // nil without a judge of forms
 	Styles        map[string]*Counts        `json:"styles,omitempty"`
+}
+
+// JudgedCounts accounts for the forms of values about which a judge was asked. Once it took a decoy for a value, none
+// of its verdicts counts.
+type JudgedCounts struct {
+	Asked  int `json:"asked"`
+	Same   int `json:"same"`   // the same both ways, and the decoy another value
+	Fooled int `json:"fooled"` // the decoy was the same, too
+	Taken  int `json:"taken"`  // in instances: forms that the lenient grader takes there
 }
 
 // MutantCounts accounts for mutants of published tasks' SQL.

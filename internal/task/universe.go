@@ -195,6 +195,15 @@ type Expected struct {
 	Shown map[string]Meant `json:"shown,omitempty"`
 	// the possible answers, one for each call: a JSON list, byte for byte
 	Answers string `json:"answers,omitempty"`
+	// Forms are further values that are right leniently: a request says them, and a judge found that they mean the same.
+	Forms []ExpectedForm `json:"forms,omitempty"`
+}
+
+// ExpectedForm is a form of a right value of an argument.
+type ExpectedForm struct {
+	Call     int    `json:"call"` // the number of the possible answer, from 0
+	Argument string `json:"argument"`
+	Form     string `json:"form"`
 }
 
 // Meant describes a tool that is shown under another name: its original name, and the original names of its arguments

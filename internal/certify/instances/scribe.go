@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/certify/describe"
+	"github.com/seatrial/seatrial/internal/certify/restate"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -32,6 +33,7 @@ type Scribe struct {
 	name    string
 	writer  describe.Writer // nil: missing texts stay missing
 	reader  Reader
+	court   *restate.Court
 	prompts *prompt.Set // nil without a writer
 	vectors *embedding.Vectors
 
@@ -50,18 +52,21 @@ type Reader struct {
 	Model describe.Writer // nil: what was not read stays unread
 }
 
-// NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, and a reader
-// of what it writes; both are sent these prompts. If there are vectors, a text must be near the request that it words,
-// and nearer than to any other. Earlier texts that were asked for with other prompts do not count.
+// NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, a reader of
+// what it writes, and a judge of the forms in which it says values, if it has a name; all are sent these prompts. If
+// there are vectors, a text must be near the request that it words, and nearer than to any other. Earlier texts that were
+// asked for with other prompts do not count.
 func NewScribe(
-	name string, before []request.Written, writer describe.Writer, reader Reader, prompts *prompt.Set,
+	name string, before []request.Written, writer describe.Writer, reader, judge Reader, prompts *prompt.Set,
 	vectors *embedding.Vectors,
 ) *Scribe {
 	s := &Scribe{name: name, writer: writer, reader: reader, prompts: prompts, vectors: vectors,
-		known: map[string]request.Written{}, settled: map[string]request.Written{}}
+		known: map[string]request.Written{}, settled: map[string]request.Written{},
+		court: restate.NewCourt(judge.Name, judge.Model, prompts)}
 	for _, w := range before {
 		if w.Writer == name && (prompts == nil || w.Prompts == prompts.Digest) {
 			s.known[w.Key] = w
+			s.court.Watch(w.Judged)
 		}
 	}
 	return s
@@ -72,6 +77,7 @@ type page struct {
 	*request.Page
 	condition string
 	others    []string
+	forms     *restate.Restater // of a text that says values in other forms; nil for any other
 }
 
 // settle asks the writer about unsettled pages, in parallel, each at most three times. It checks earlier texts again,
@@ -117,7 +123,7 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		if !w.Accepted {
 			return &w, nil
 		}
-		if err := s.judge(ctx, p, &w, w.Text); err != nil {
+		if err := s.review(ctx, p, &w, w.Text); err != nil {
 			return nil, err
 		}
 		if w.Complaint == "" {
@@ -136,7 +142,7 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		w.Attempts++
 		text := p.Text(reply)
 		w.Reader, w.Read, w.Asked = "", "", ""
-		if err := s.judge(ctx, p, w, text); err != nil {
+		if err := s.review(ctx, p, w, text); err != nil {
 			return nil, err
 		}
 		if w.Complaint == "" {
@@ -147,8 +153,13 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 	return w, nil
 }
 
-// judge notes what is wrong with a text: with its words, by what a reader finds in it, and last by vectors.
-func (s *Scribe) judge(ctx context.Context, p *page, w *request.Written, text string) error {
+// review notes what is wrong with a text: with its words, by what a reader finds in it, and last by vectors.
+func (s *Scribe) review(ctx context.Context, p *page, w *request.Written, text string) error {
+	if err := s.court.Hear(ctx, p.forms, w, text, func() bool {
+		return s.complaint(p, text) == request.ComplainValue // the words miss a value: nothing else is for a judge
+	}); err != nil {
+		return err
+	}
 	if w.Complaint = s.complaint(p, text); w.Complaint != "" {
 		return nil
 	}
@@ -218,6 +229,20 @@ func (s *Scribe) complaint(p *page, text string) string {
 	s.judging.Lock()
 	defer s.judging.Unlock()
 	return p.Complaint(text)
+}
+
+// disown refuses the texts that the judge vouched for, if it cannot be believed.
+func (s *Scribe) disown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.court.Review(s.settled)
+}
+
+// vouched lists what the judge found to be the same in the text of a page.
+func (s *Scribe) vouched(p *page) []request.Judged {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.court.Vouched(s.settled[p.Key])
 }
 
 // text returns the writer's text for a page, "" if the rules' text stays.

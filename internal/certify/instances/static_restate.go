@@ -13,7 +13,7 @@ import (
 // Function Calling §2.1: "Miami, Florida" becomes "Miami, FL"). A form is taken if the lenient grader accepts the right
 // call with the value written so.
 func (m *staticMaker) restate(d *staticDraft, tk *task.Task) error {
-	r, err := restate.New(tk, possible(tk))
+	r, err := restate.New(tk, possible(tk), m.Suite.Tasks)
 	if err != nil {
 		return err
 	}
@@ -23,11 +23,15 @@ func (m *staticMaker) restate(d *staticDraft, tk *task.Task) error {
 	}
 	if said, p := m.writtenText(tk, d.asked); said != "" {
 		made := p.own.Reworded(m.spoken(tk), said)
-		r.Made = made
-		if _, err := r.Restore(said); err != nil {
+		forms, err := r.Reword(made, said, m.Scribe.vouched(p.own))
+		if err != nil {
 			return err
 		}
-		return d.take(m, tk, rewordedAs(tk, made, m.Scribe.name), CheckSame)
+		as, checks := rewordedAs(tk, made, m.Scribe.name), []string{CheckSame}
+		if as.Forms = forms; len(forms) > 0 {
+			checks = append(checks, CheckJudged)
+		}
+		return d.take(m, tk, as, checks...)
 	}
 	d.fallback = m.Scribe != nil
 	t := m.spoken(tk)
@@ -48,12 +52,12 @@ func (m *staticMaker) restate(d *staticDraft, tk *task.Task) error {
 
 // restatementPage adds the page on which a writer restates a request.
 func (m *staticMaker) restatementPage(p *staticPages, tk *task.Task, asked condition.Condition) error {
-	r, err := restate.New(tk, possible(tk))
+	r, err := restate.New(tk, possible(tk), m.Suite.Tasks)
 	if err != nil || r == nil {
 		return err
 	}
 	made := request.WrittenRestatement(m.spoken(tk), func(text string) string {
-		plain, err := r.Apart().Restore(text)
+		plain, err := r.Apart().Restore(text) // with what the judge said of this text
 		if err != nil {
 			return text // values that cannot be read have no other forms
 		}
@@ -61,10 +65,14 @@ func (m *staticMaker) restatementPage(p *staticPages, tk *task.Task, asked condi
 	})
 	if made != nil {
 		made.Others = m.otherRequests(tk)
-		p.own = &page{Page: made, condition: asked.Name}
+		p.own = &page{Page: made, condition: asked.Name, forms: r}
 	}
 	return nil
 }
+
+// CheckJudged means that a judge, asked both ways and about another value, found that a form means a value. The lenient
+// grader takes this form in this instance alone.
+const CheckJudged = "forms_judged"
 
 // CheckSame means that the lenient grader accepts every form in which the new wording says a value.
 const CheckSame = "forms_mean_the_same"

@@ -58,6 +58,7 @@ func (m *staticMaker) ask(ctx context.Context) error {
 	if err := m.Scribe.settle(ctx, first); err != nil {
 		return err
 	}
+	m.Scribe.disown()
 	for _, task := range m.Suite.Tasks {
 		for _, asked := range m.asked {
 			p := m.pages[task.ID+"\n"+asked.String()]

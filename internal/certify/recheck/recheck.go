@@ -293,7 +293,8 @@ func (v *verifier) readTexts() {
 				v.report(wholeSuite, "%s, line %d: asked for with other prompts than those of the suite", suite.FileWritten, i+1)
 			}
 		}
-		v.scribe = instances.NewScribe(name, v.written, nil, instances.Reader{}, nil, v.vectors)
+		judge := instances.Reader{Name: settings[suite.SettingJudge]}
+		v.scribe = instances.NewScribe(name, v.written, nil, instances.Reader{}, judge, nil, v.vectors)
 	}
 }
 

@@ -21,13 +21,15 @@ type Restater struct {
 	task    *task.Task
 	entry   *callcheck.Entry
 	forms   map[string][]task.Value
+	others  []*task.Task
+	judged  []request.Judged   // forms that mean values, by a judge
 	Made    *request.Rewording // what a request became
 	changed bool
 }
 
 // New returns what restates a task, nil if no value of a right call is known. Forms are further right values of
-// arguments.
-func New(tk *task.Task, forms map[string][]task.Value) (*Restater, error) {
+// arguments; the values of other tasks are what a judge must not take for them.
+func New(tk *task.Task, forms map[string][]task.Value, others []*task.Task) (*Restater, error) {
 	if len(tk.Plans) == 0 || tk.Gold.Expected == nil || tk.Gold.Expected.Answers == "" {
 		return nil, nil
 	}
@@ -35,7 +37,7 @@ func New(tk *task.Task, forms map[string][]task.Value) (*Restater, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task %s: %w", tk.ID, err)
 	}
-	return &Restater{task: tk, entry: entry, forms: forms, Made: &request.Rewording{}}, nil
+	return &Restater{task: tk, entry: entry, forms: forms, others: others, Made: &request.Rewording{}}, nil
 }
 
 // Restore writes the values of a text as the request has them, if the lenient grader accepts the forms that the text
@@ -51,7 +53,7 @@ func (r *Restater) Restore(text string) (string, error) {
 				if at < 0 || !english.Bounded(own, at, at+len(form)) || strings.Contains(text, form) {
 					continue
 				}
-				for _, other := range slices.SortedFunc(slices.Values(texts[form]), longestFirst) {
+				for _, other := range slices.SortedFunc(slices.Values(r.with(texts[form], form)), longestFirst) {
 					at := strings.Index(text, other)
 					if at < 0 || !english.Bounded(text, at, at+len(other)) || strings.Count(text, other) > 1 {
 						continue
@@ -70,6 +72,17 @@ func (r *Restater) Restore(text string) (string, error) {
 		}
 	}
 	return text, nil
+}
+
+// with adds to the forms of a value those for which a judge vouches.
+func (r *Restater) with(others []string, form string) []string {
+	list := slices.Clone(others)
+	for _, j := range r.judged {
+		if j.Said == form && !slices.Contains(list, j.Form) {
+			list = append(list, j.Form)
+		}
+	}
+	return list
 }
 
 // formsOf lists the other forms of values, by what a request may say.
@@ -167,13 +180,17 @@ func longestFirst(a, b string) int {
 
 // keep records the form in which the request says a value now.
 func (r *Restater) keep(form, other string) {
+	rule := ruleRestated
+	if slices.ContainsFunc(r.judged, func(j request.Judged) bool { return j.Said == form && j.Form == other }) {
+		rule = ruleJudged
+	}
 	for i := range r.Made.Kept {
 		if k := &r.Made.Kept[i]; k.Form != "" && strings.Contains(form, k.Form) {
-			k.Form, k.Rule = other, ruleRestated
+			k.Form, k.Rule = other, rule
 			return
 		}
 	}
-	r.Made.Kept = append(r.Made.Kept, request.Kept{Value: task.Text(form), Form: other, Rule: ruleRestated})
+	r.Made.Kept = append(r.Made.Kept, request.Kept{Value: task.Text(form), Form: other, Rule: rule})
 }
 
 // ruleRestated names a form that the lenient grader takes for the value.

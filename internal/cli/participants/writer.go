@@ -23,6 +23,7 @@ import (
 type WriterOptions struct {
 	spec    string // PROVIDER/NAME
 	reader  string // the same
+	judge   string // the same
 	written string // file of earlier texts
 	baseURL string
 	record  string
@@ -41,6 +42,9 @@ func (o *WriterOptions) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.reader, "reader", "",
 		"model as PROVIDER/NAME that reads what the writer wrote, says what requests mean and calls functions by their "+
 			"documentation; by default the writer in a new conversation")
+	f.StringVar(&o.judge, "judge", "",
+		"model as PROVIDER/NAME that says whether a name, number or date that the writer put in another form under restate "+
+			"means the same, where the lenient grader does not know; without it, such forms are refused")
 	f.StringVar(&o.embeddings, "embeddings", "",
 		"model as openai/NAME, or the address of a /v1/embeddings endpoint, to compare tools and reworded requests by "+
 			"meaning")
@@ -105,6 +109,9 @@ func (o *WriterOptions) Open(getenv func(string) string, b *pipeline.Options) (d
 	if o.spec == "" && o.reader != "" {
 		return done, diag.Usagef("--reader is for a writer").WithHint("--writer PROVIDER/NAME")
 	}
+	if o.spec == "" && o.judge != "" {
+		return done, diag.Usagef("--judge is for what a writer writes").WithHint("--writer PROVIDER/NAME")
+	}
 	if o.spec == "" && o.written != "" || o.spec == "" && o.embeddings == "" && (o.record != "" || o.replay != "") {
 		return done, diag.Usagef("--written, --record and --replay are for a writer").WithHint("--writer PROVIDER/NAME")
 	}
@@ -129,18 +136,26 @@ func (o *WriterOptions) Open(getenv func(string) string, b *pipeline.Options) (d
 	if o.spec == "" {
 		return done, nil
 	}
-	client, err := providers.Open(o.spec, model.Rates{})
-	if err != nil {
-		return done, err
-	}
-	b.Writer, b.WriterName = writer{client}, o.spec
-	if o.reader != "" {
-		if client, err = providers.Open(o.reader, model.Rates{}); err != nil {
-			return done, err
+	return done, o.openModels(providers, b)
+}
+
+// openModels opens writer, reader and judge.
+func (o *WriterOptions) openModels(providers *Providers, b *pipeline.Options) error {
+	for _, m := range []struct {
+		spec  string
+		model *describe.Writer
+		name  *string
+	}{{o.spec, &b.Writer, &b.WriterName}, {o.reader, &b.Reader, &b.ReaderName}, {o.judge, &b.Judge, &b.JudgeName}} {
+		if m.spec == "" {
+			continue
 		}
-		b.Reader, b.ReaderName = writer{client}, o.reader
+		client, err := providers.Open(m.spec, model.Rates{})
+		if err != nil {
+			return err
+		}
+		*m.model, *m.name = writer{client}, m.spec
 	}
-	return done, nil
+	return nil
 }
 
 // openEmbeddings opens the model that compares texts by meaning. If only an address is given, the server chooses it.

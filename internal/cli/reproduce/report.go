@@ -79,7 +79,7 @@ const reportWidth = 80
 
 // command is what the user typed, without what changes no figure, as a shell reads it.
 func (o *order) command() string {
-	args := o.arguments(measured())
+	args := o.arguments(o.measured())
 	for i, a := range args {
 		name, value, _ := strings.Cut(a, "=")
 		if !plain.MatchString(value) {

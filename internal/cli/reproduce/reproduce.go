@@ -44,7 +44,7 @@ type Host struct {
 // Flags of `build` and `run` that the user sets for all suites and all runs of a recipe.
 var (
 	buildFlags = []string{"corpus", "limit", "split", "synthesize", "seed", "neighbours", "fault-limit", "writer",
-		"reader", "written", "prompts", "embeddings", "embeddings-url", "verdicts", "example-timeout", "max-time",
+		"reader", "judge", "written", "prompts", "embeddings", "embeddings-url", "verdicts", "example-timeout", "max-time",
 		"max-memory", "base-url", "workers"}
 	runFlags = []string{"agent", "model", "seed", "trials", "max-tokens", "base-url", "extra", "label", "hide",
 		"open-files", "network", "interpreter", "prompts", "python-limits", "workers", "lean", "max-failures", "python-wasi",
@@ -57,9 +57,11 @@ var (
 )
 
 // measured lists the flags that change what is measured, by name.
-func measured() []string {
+func (o *order) measured() []string {
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(buildFlags, runFlags))))
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(freely, name) })
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains(freely, name) && !(name == "judge" && o.given.Changed("writer")) // it judges forms, too
+	})
 }
 
 // order is one reproduction, as the user asked for it.
@@ -279,7 +281,7 @@ func (o *order) arguments(names []string) []string {
 // buildArguments are the arguments of `build` for a suite: the recipe's, then the user's.
 func (o *order) buildArguments(s recipe.Suite) []string {
 	names := slices.DeleteFunc(slices.Clone(buildFlags), func(name string) bool {
-		return name == "corpus" || name == "prompts" && !o.given.Changed("writer") ||
+		return name == "corpus" || (name == "prompts" || name == "judge") && !o.given.Changed("writer") ||
 			name == "base-url" && !o.given.Changed("writer") && !o.given.Changed("embeddings")
 	})
 	args := s.Build.Arguments()

@@ -29,7 +29,7 @@ type state struct {
 
 // begin writes the state of a new folder, or refuses one that was begun with other settings.
 func (o *order) begin() error {
-	want := state{stateFormat, o.recipe.Name, o.recipe.Digest, o.arguments(measured())}
+	want := state{stateFormat, o.recipe.Name, o.recipe.Digest, o.arguments(o.measured())}
 	file := filepath.Join(o.out, fileState)
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

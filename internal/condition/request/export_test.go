@@ -31,7 +31,7 @@ func WithoutLastClause(s string) string { return withoutLastClause(s) }
 
 // IsDeliberate reports whether a complaint is about a text that must be refused although people wrote it for the SQL.
 func IsDeliberate(complaint string) bool {
-	return complaint == complainValue || complaint == complainSettles
+	return complaint == ComplainValue || complaint == complainSettles
 }
 
 // ComplainAlike is the complaint about a text that is hardly in other words.

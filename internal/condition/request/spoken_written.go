@@ -37,7 +37,7 @@ func SpokenParaphrase(t *Task) *Page {
 	judge := p.judge
 	p.judge = func(text string) string {
 		if slices.ContainsFunc(stay, func(form string) bool { return !strings.Contains(text, form) }) {
-			return complainValue
+			return ComplainValue
 		}
 		return judge(text)
 	}

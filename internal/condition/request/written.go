@@ -31,7 +31,27 @@ type Written struct {
 	Reader    string `json:"reader,omitempty"`    // who said what the text means
 	Read      string `json:"read,omitempty"`      // the reader's reply
 	Asked     string `json:"asked,omitempty"`     // a hash of what the reader was asked
+	// Judged says what a judge found of forms of values, in all texts that the writer wrote.
+	Judged []Judged `json:"judged,omitempty"`
 }
+
+// Judged is what a judge said about the form in which a text says a value.
+type Judged struct {
+	Text    string   `json:"text"`            // that was judged
+	Said    string   `json:"said"`            // the value, as the request says it
+	Form    string   `json:"form,omitempty"`  // the words of the text that say it, by the judge; "" if it found none
+	Decoy   string   `json:"decoy,omitempty"` // another value, about which it was asked too
+	Judge   string   `json:"judge"`           // as its user names it
+	Replies []string `json:"replies"`         // from the request to the text, back, and about the decoy
+	Verdict string   `json:"verdict"`         // one of the verdicts below
+}
+
+// Verdicts of a judge.
+const (
+	JudgedSame      = "same"      // both ways, and the decoy is another value
+	JudgedDifferent = "different" // or no readable reply
+	JudgedFooled    = "fooled"    // the decoy is the same too: the judge's other verdicts say nothing either
+)
 
 // ReadWritten reads a line of what was written. It says whether the line is about a request: others are about tools,
 // and theirs to read who know them.
@@ -58,7 +78,7 @@ const LeastWritten = 0.2
 // Complaints about a text. None quotes it, and none depends on a value that was left out.
 const (
 	complainLine     = "the reply is not the request alone, in one paragraph that is not much longer than it was"
-	complainValue    = "a text that has to stay as it is does not stand in it"
+	ComplainValue    = "a text that has to stay as it is does not stand in it"
 	complainForms    = "no value in it has another form that means the same"
 	complainAlike    = "the wording is too much like that of the request"
 	complainNumber   = "it holds a number or a quotation that the request does not hold"
@@ -72,6 +92,8 @@ const (
 	complainWords    = "it has hardly a word of the request"
 	complainMeaning  = "a reader does not find in it what the request asks for, with all of its values"
 	complainUnread   = "its reader's reply is not the JSON object that was asked for"
+	// ComplainFooled is the complaint about texts of which a judge vouches that took a decoy for a value.
+	ComplainFooled = "its judge also takes another value for the same"
 	// ComplainNoReader is the complaint about a text that no reader read.
 	ComplainNoReader = "no reader says what it means"
 	// ComplainAsked is the complaint about a text whose reader chose from other requests than today's.
@@ -150,7 +172,7 @@ func WrittenParaphrase(t *Task) *Page {
 		Message: at, Own: own, Key: question.Key(), Question: question, meant: true, kept: stay,
 		judge: func(text string) string {
 			if slices.ContainsFunc(stay, func(form string) bool { return !isSaid(text, form) }) {
-				return complainValue
+				return ComplainValue
 			}
 			if complaint := invents(t, own, text); complaint != "" {
 				return complaint
@@ -245,7 +267,7 @@ func (d *Dropped) written(t *Task, at int, forms []string, tells func(said strin
 			case !once:
 				return complainOpen
 			case slices.ContainsFunc(stay, func(form string) bool { return !isSaid(said, form) }):
-				return complainValue
+				return ComplainValue
 			case sense.Differ(t.Query, own, said, append(slices.Clone(stay), d.Phrase)):
 				return complainTurns
 			case t.opens(own, said):

@@ -37,6 +37,7 @@ const (
 	ruleUnanswered
 	ruleUndocumented
 	ruleListed
+	ruleJudged
 )
 
 // LenientRules lists the rules of lenient matching in the order in which they are tried. Each is deterministic. A value
@@ -50,6 +51,7 @@ var LenientRules = []Rule{
 	{"unanswered", "An argument for which no value is listed is left out, or is null or empty.", nil},
 	{"undocumented", "An argument that the answer lists and the function does not document is left out.", nil},
 	{"listed", "The value is a listed one, though its type, or its case within a list, is not that of the first.", nil},
+	{"judged", "The request says the value in this form, and a judge found that it means a possible one.", nil},
 	{"whole", "A whole number is written as a real one or the other way round: 5.0 for 5, within lists and " +
 		"dicts too.", wholeNumber},
 	{"number", "A number is written as a text, or in another form: 1,200, 1.2 thousand, twelve hundred.", numberForm},
@@ -188,10 +190,41 @@ func (p *parameter) value(v *Value) (Rules, ErrorType) {
 			best, found = r, true
 		}
 	}
-	if !found {
+	switch {
+	case found:
+		return best | ruleListedIfNone(best), ""
+	case p.isJudged(v):
+		return ruleJudged, ""
+	default:
 		return 0, err
 	}
-	return best | ruleListedIfNone(best), ""
+}
+
+// Accept makes a text right, leniently, for an argument of the call that an answer demands; answers count from 0.
+// Members of a documented enumeration stay different. It reports whether the answer has such an argument. It must not
+// be called while the entry grades.
+func (e *Entry) Accept(answer int, argument, form string) bool {
+	if answer < 0 || answer >= len(e.targets) {
+		return false
+	}
+	at := e.targets[answer].find(argument)
+	if at < 0 {
+		return false
+	}
+	p := &e.targets[answer].parameters[at]
+	p.judged = append(p.judged, form)
+	return true
+}
+
+// isJudged reports whether a value is a form that a judge took for a possible one.
+func (p *parameter) isJudged(v *Value) bool {
+	return v.kind == kindText && len(p.answers) > 0 && !p.isOtherMember(v, &p.answers[0]) &&
+		slices.ContainsFunc(p.judged, func(form string) bool { return spellsAlike(form, v.text) })
+}
+
+// spellsAlike compares two texts but for case and white space.
+func spellsAlike(a, b string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
 // ruleListedIfNone is the rule of a listed value that needed no other rule.

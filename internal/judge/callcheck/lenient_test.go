@@ -171,8 +171,55 @@ func TestLenientRules(t *testing.T) {
 		}
 	}
 	for _, r := range LenientRules {
-		if !met[r.Name] && !slices.Contains([]string{"separators", "default", "undocumented"}, r.Name) {
+		if !met[r.Name] && !slices.Contains([]string{"separators", "default", "undocumented", "judged"}, r.Name) {
 			t.Errorf("no case shows the rule %s", r.Name)
+		}
+	}
+}
+
+// TestAccept: a form for which a judge vouches is right leniently for its argument alone, and never another member of
+// an enumeration.
+func TestAccept(t *testing.T) {
+	f, found := ReadFunction("f", []byte(`{"name":"f","description":"","parameters":{"type":"dict","properties":{
+		"place":{"type":"string"},"other":{"type":"string"},"unit":{"type":"string","enum":["metric","imperial"]},
+		"n":{"type":"integer"}},"required":["place","other","unit","n"]}}`))
+	refuse(t, found)
+	a, found := ReadAnswers("a",
+		[]byte(`{"id":"a","ground_truth":[{"f":{"place":["Miami"],"other":["Miami"],"unit":["metric"],"n":[12]}}]}`))
+	refuse(t, found)
+	e, err := Prepare(Simple, []*Function{f}, a[0].Answers, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Accept(0, "nothing", "x") || e.Accept(1, "place", "x") || e.Accept(-1, "place", "x") {
+		t.Error("a form is accepted for an argument that the answer does not have")
+	}
+	for argument, form := range map[string]string{
+		"place": "Magic City", "unit": "imperial", "n": "as many as the apostles",
+	} {
+		if !e.Accept(0, argument, form) {
+			t.Errorf("no form is accepted for %s", argument)
+		}
+	}
+	for arguments, want := range map[string]string{
+		`{"place":"Magic City","other":"Miami","unit":"metric","n":12}`:                   "judged",
+		`{"place":"magic  city","other":"Miami","unit":"metric","n":12}`:                  "judged",
+		`{"place":"Miami","other":"Miami","unit":"metric","n":"as many as the apostles"}`: "judged",
+		`{"place":"Miami","other":"Magic City","unit":"metric","n":12}`:                   string(WrongText),
+		`{"place":"Magic","other":"Miami","unit":"metric","n":12}`:                        string(WrongText),
+		`{"place":"Magic City","other":"Miami","unit":"imperial","n":12}`:                 string(WrongText),
+		`{"place":["Magic City"],"other":"Miami","unit":"metric","n":12}`:                 string(WrongType),
+	} {
+		call, err := ReadCall("f", []byte(arguments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := e.Lenient([]Call{call})
+		if got := strings.Join(v.Rules.Names(), "+") + string(v.Error); got != want {
+			t.Errorf("%s: %q, want %q", arguments, got, want)
+		}
+		if e.Strict([]Call{call}).Right {
+			t.Errorf("%s is strictly right", arguments)
 		}
 	}
 }

@@ -76,6 +76,7 @@ type parameter struct {
 	first      kind // of the possible answers
 	answers    []Value
 	forms      []form
+	judged     []string // texts that are right leniently: see [Entry.Accept]
 	declared   *declared
 	topics     topic
 }

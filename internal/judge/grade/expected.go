@@ -117,7 +117,16 @@ func Entry(x *task.Expected) (*callcheck.Entry, error) {
 		}
 		answers = entries[0].Answers
 	}
-	return callcheck.Prepare(callcheck.Category(x.Category), functions, answers, false)
+	entry, err := callcheck.Prepare(callcheck.Category(x.Category), functions, answers, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range x.Forms {
+		if !entry.Accept(f.Call, f.Argument, f.Form) {
+			return nil, fmt.Errorf("the form %q is of an argument %q that answer %d does not have", f.Form, f.Argument, f.Call)
+		}
+	}
+	return entry, nil
 }
 
 // firstCalls reads the calls of the first turn that makes any, and the first mistake in the syntax of their arguments.

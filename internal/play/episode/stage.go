@@ -245,6 +245,15 @@ func (s *Stage) Shown(in *suite.Instance) (*task.Task, error) {
 		if asked.Messages, asked.Evidence, err = condition.ChangeRequest(in.Conditions, t.Messages, t.Evidence); err != nil {
 			return nil, broken(in, err)
 		}
+		forms, err := condition.Forms(in.Conditions)
+		if err != nil {
+			return nil, broken(in, err)
+		}
+		if len(forms) > 0 && asked.Gold.Expected != nil {
+			expected := *asked.Gold.Expected
+			expected.Forms = forms
+			asked.Gold.Expected = &expected
+		}
 		t = &asked
 	}
 	if in.Role == condition.RoleHopeless {

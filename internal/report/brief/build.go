@@ -48,6 +48,13 @@ func Build(path string, r *suite.Counts, digest string, full bool) string {
 	} else {
 		p.totals(r)
 	}
+	if j := r.Judged; j != nil {
+		p.printf("  judged     %d forms of values: %d the same, %d taken", j.Asked, j.Same, j.Taken)
+		if j.Fooled > 0 {
+			p.printf("; the judge took another value for the same in %d, so none of its verdicts counts", j.Fooled)
+		}
+		p.printf("\n")
+	}
 	p.printf("  rejected   %d", r.Rejected)
 	if r.Rejected > 0 {
 		p.printf(": %s", CountList(r.RejectedByReason))

@@ -58,6 +58,7 @@ const (
 	WriteDocumentation = "write-documentation"
 	ReadRequest        = "read-request"
 	ReadDocumentation  = "read-documentation"
+	JudgeForm          = "judge-form"
 )
 
 var (
@@ -209,6 +210,9 @@ var texts = []Text{
 	{Name: ReadDocumentation, About: "Asks a reader to call a tool by its written documentation.", Sections: dialogue,
 		Variables: []Variable{{"documentation", "name, description and parameters, as JSON"},
 			{"requests", "numbered requests, a line each"}}},
+	{Name: JudgeForm, About: "Asks a judge whether two texts say the same name, number or date in two forms.",
+		Sections: dialogue, Variables: []Variable{{"marked", "a text with [[ and ]] around one of them"},
+			{"other", "the other text"}}},
 }
 
 var (
