@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 	"strings"
 
@@ -20,12 +19,13 @@ type Reliability struct {
 	Within      *float64 `json:"within"`
 	Between     *float64 `json:"between"`
 	Consistency *float64 `json:"outcome_consistency"`
-	// Trajectory is the mean Jaccard similarity of the sets of results that two trials of an instance saw. Resources and
-	// TokensVary are the means over instances of the coefficients of variation of calls and of tokens over trials: 0 if
-	// all take as many.
+	// Trajectory is the mean Jaccard similarity of the sets of results that two trials of an instance saw. Resources,
+	// TokensVary and CostVaries are the means over instances of the coefficients of variation of calls, of tokens and of
+	// money over trials: 0 if all take as much.
 	Trajectory *float64 `json:"trajectory_consistency"`
 	Resources  *float64 `json:"resource_variation"`
 	TokensVary *float64 `json:"token_variation"`
+	CostVaries *float64 `json:"cost_variation"`
 	// Ratios are success under a condition by success without it, over the tasks that have both.
 	Ratios []Ratio `json:"ratios,omitempty"`
 	// Means over instances that were recovered of what their episodes took more than right clean ones of the task.
@@ -109,7 +109,7 @@ func reliabilityOf(g *Group, o Options) Reliability {
 func (r *Reliability) steadiness(rows []*Row) {
 	instances, byInstance := Partition(Where(rows, func(r *Row) bool { return r.Grade.Valid }), ByInstance)
 	var trials []statistics.Trials
-	var calls, tokens []float64
+	var calls, tokens, cost []float64
 	similar, pairs := 0.0, 0
 	for _, id := range instances {
 		list := byInstance[id]
@@ -117,8 +117,9 @@ func (r *Reliability) steadiness(rows []*Row) {
 		for _, row := range list {
 			t.Right += statistics.One(row.Grade.Success)
 		}
-		calls = append(calls, variation(list, func(r *Row) int { return r.Grade.Calls })...)
-		tokens = append(tokens, variation(list, func(r *Row) int { return r.Grade.Tokens })...)
+		calls = append(calls, variation(list, func(r *Row) float64 { return float64(r.Grade.Calls) })...)
+		tokens = append(tokens, variation(list, func(r *Row) float64 { return float64(r.Grade.Tokens) })...)
+		cost = append(cost, variation(list, func(r *Row) float64 { return r.Grade.CostUSD })...)
 		similar += similarity(list)
 		pairs += len(list) * (len(list) - 1) / 2
 		trials = append(trials, t)
@@ -128,21 +129,20 @@ func (r *Reliability) steadiness(rows []*Row) {
 		return
 	}
 	r.Within, r.Between, r.Consistency = c.Within, c.Between, c.Consistency()
-	r.Trajectory, r.Resources, r.TokensVary = statistics.Share(similar, pairs), mean(calls), mean(tokens)
+	r.Trajectory = statistics.Share(similar, pairs)
+	r.Resources, r.TokensVary, r.CostVaries = mean(calls), mean(tokens), mean(cost)
 }
 
 // variation is the coefficient of variation of what rows took; nothing if there is one row, or none took any.
-func variation(rows []*Row, took func(*Row) int) []float64 {
-	values, sum := make([]float64, len(rows)), 0.0
+func variation(rows []*Row, took func(*Row) float64) []float64 {
+	values := make([]float64, len(rows))
 	for i, r := range rows {
-		values[i] = float64(took(r))
-		sum += values[i]
+		values[i] = took(r)
 	}
-	v := statistics.Variance(values)
-	if v == nil || sum == 0 {
-		return nil
+	if v := statistics.Variation(values); v != nil {
+		return []float64{*v}
 	}
-	return []float64{math.Sqrt(*v) * float64(len(values)) / sum}
+	return nil
 }
 
 // similarity is the sum over pairs of rows of how alike their trajectories are. Many trials of an instance share few
@@ -237,12 +237,13 @@ func (r *Report) reliabilityTables() []*table.Table {
 		number("trajectory", "trajectory_consistency", 0, table.Decimal, func(r row) *float64 { return r.Trajectory }),
 		number("calls vary", "resource_variation", 0, table.Decimal, func(r row) *float64 { return r.Resources }),
 		number("tokens vary", "token_variation", 2, table.Decimal, func(r row) *float64 { return r.TokensVary }),
+		number("US$ vary", "cost_variation", 2, table.Decimal, func(r row) *float64 { return r.CostVaries }),
 		number("recovery turns", "recovery_turns", 0, table.Decimal, func(r row) *float64 { return r.RecoveryTurns }),
 		number("tokens", "recovery_tokens", 2, table.Fixed(0), func(r row) *float64 { return r.RecoveryTokens }),
 		number("US$", "recovery_cost_usd", 2, table.Fixed(4), func(r row) *float64 { return r.RecoveryCost }),
 	}).WithNotes("Within and between: variance of outcomes of clean episodes from trial to trial, and between instances; "+
 		"outcome is the share between instances. Trajectory: similarity of the results that two trials saw. Calls vary, "+
-		"tokens vary: coefficient of variation over trials.",
+		"tokens vary, US$ vary: coefficient of variation over trials. seatrial card has that of time.",
 		"Recovery: what a recovered episode took more than a right clean one.")
 	type kept struct {
 		Subject

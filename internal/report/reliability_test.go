@@ -30,7 +30,7 @@ func TestReliability(t *testing.T) {
 	for i := range 10 {
 		for trial := range 2 {
 			add("clean", "", i, trial, grade.Grade{Success: i < 6 || i < 8 && trial == 0, Turns: 2, Calls: 2 + 2*trial,
-				Tokens: 100, CostUSD: 1}, nil)
+				Tokens: 100, CostUSD: 0.5 + 0.5*float64(trial)}, nil)
 		}
 		add("fault", "fault:exec.timeout", i, 0, grade.Grade{Success: i < 4, Turns: 5, Tokens: 300, CostUSD: 1.5,
 			Landed: true}, &Strike{Kinds: []string{"exec.timeout"}, Variant: fault.VariantFault})
@@ -58,9 +58,11 @@ func TestReliability(t *testing.T) {
 	near("consistency", got.Consistency, between/(between+within))
 	near("trajectory", got.Trajectory, 1.0/3)
 	near("calls vary", got.Resources, math.Sqrt(2)/3)
+	near("tokens vary", got.TokensVary, 0)
+	near("US$ vary", got.CostVaries, math.Sqrt(2)/3)
 	near("recovery turns", got.RecoveryTurns, 3)
 	near("recovery tokens", got.RecoveryTokens, 200)
-	near("recovery cost", got.RecoveryCost, 0.5)
+	near("recovery cost", got.RecoveryCost, 0.75)
 	for i, want := range []float64{4.0 / 7, 7.0 / 7, 10.0 / 7} {
 		near(got.Ratios[i].Name, got.Ratios[i].Value, want)
 		if ci := got.Ratios[i].CI95; ci == nil || ci[0] > want || ci[1] < want || ci[0] == ci[1] {

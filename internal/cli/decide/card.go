@@ -2,10 +2,12 @@ package decide
 
 import (
 	"errors"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/card"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +29,14 @@ func (h *Host) cardCommand() *cobra.Command {
 				return err
 			}
 			r.Notes = run.Notes()
-			c, err := card.Of(&run.Suite.Manifest, run.Store.Meta().Settings, r, rows)
+			clock := &card.Clock{}
+			err = run.Store.EachTime(cmd.Context(), func(position int, h transcript.Header, took time.Duration) {
+				clock.Add(position, report.Subject{Agent: h.Agent, Protocol: h.Protocol, Arm: h.Arm}, took)
+			})
+			if err != nil {
+				return err
+			}
+			c, err := card.Of(&run.Suite.Manifest, run.Store.Meta().Settings, r, rows, clock)
 			if err != nil {
 				return err
 			}

@@ -43,9 +43,13 @@ type Cost struct {
 	Tokens        int      `json:"tokens"`
 	USD           float64  `json:"cost_usd"`
 	USDPerSuccess *float64 `json:"cost_usd_per_success"` // nil without a success
+	// Seconds is what a valid episode took in the mean, TimeVaries the mean over instances of the coefficient of variation
+	// over trials; nil with one trial.
+	Seconds    *float64 `json:"seconds"`
+	TimeVaries *float64 `json:"time_variation"`
 }
 
-func costsOf(rows []report.Row) ([]Cost, error) {
+func costsOf(rows []report.Row, clock *Clock) ([]Cost, error) {
 	groups, err := report.GroupsOf("", rows, report.Options{}, nil)
 	if err != nil {
 		return nil, err
@@ -60,6 +64,7 @@ func costsOf(rows []report.Row) ([]Cost, error) {
 			successes += statistics.One(g.Valid && g.Success)
 		}
 		c.USDPerSuccess = statistics.Share(c.USD, successes)
+		c.Seconds, c.TimeVaries = clock.of(group.Subject)
 		list[i] = c
 	}
 	return list, nil
@@ -74,12 +79,13 @@ const worldSetting = "world"
 // suiteSetting is the setting of a run that contains the path of its suite.
 const suiteSetting = "suite"
 
-// Of makes the card of a run from its suite, its settings, its report and its episodes. The error is that of
-// [report.GroupsOf].
+// Of makes the card of a run from its suite, its settings, its report, its episodes and their times. The error is that
+// of [report.GroupsOf].
 func Of(
 	m *suite.Manifest, settings map[string]json.RawMessage, r *report.Report, rows []report.Row,
+	clock *Clock,
 ) (*Card, error) {
-	costs, err := costsOf(rows)
+	costs, err := costsOf(rows, clock)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +178,8 @@ func validityOf(n *suite.Counts, r *report.Report) []string {
 		list = append(list, "Faults: for each instance, a policy that ignores the fault was executed and failed, and a "+
 			"policy that uses what an agent sees recovered within the budget, or the instance is proven to be hopeless.")
 	}
+	list = append(list, "The suite can be renewed when it becomes known or too easy: run --world plays it on fresh rows, and "+
+		"build makes another from other questions, conditions or seeds, with the same proofs. Digests tell versions apart.")
 	clusters := "distinct SQL (variants of a question count as one), and tests flip whole tasks"
 	if r.Cluster != "" {
 		clusters = r.Cluster + ", and so do tests"
@@ -190,7 +198,12 @@ func (c *Card) costTable() *table.Table {
 		table.Number("US$", "cost_usd", 0, table.Fixed(4), "", func(x Cost) *float64 { return &x.USD }),
 		table.Number("US$ per success", "cost_usd_per_success", 0, table.Fixed(4), "no success",
 			func(x Cost) *float64 { return x.USDPerSuccess }),
-	}).WithNotes("Sums over all episodes, also invalid ones and those under faults.")
+		table.Number("seconds", "seconds", 0, table.Fixed(3), "no valid episode",
+			func(x Cost) *float64 { return x.Seconds }),
+		table.Number("time varies", "time_variation", 0, table.Decimal, "no instance has several valid trials",
+			func(x Cost) *float64 { return x.TimeVaries }),
+	}).WithNotes("Sums over all episodes, also invalid ones and those under faults. seconds: the mean of a valid episode. " +
+		"time varies: coefficient of variation over trials of an instance.")
 }
 
 // Markdown writes the card.

@@ -3,9 +3,11 @@ package card
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report"
@@ -28,7 +30,7 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 		r.Notes = []string{"the note of the run"}
 		c, err := Of(&suite.Manifest{Counts: suite.Counts{Read: 9, Rejected: 2, Tasks: 7, Weak: 3, Proven: 8,
 			RejectedByReason: map[string]int{"no_answer": 2}}},
-			map[string]json.RawMessage{"suite": []byte(`"/home/someone/suite"`), "agent": []byte(`["a` + "`" + `b"]`), "seed": []byte("0"), "gate": []byte(`""`)}, r, rows)
+			map[string]json.RawMessage{"suite": []byte(`"/home/someone/suite"`), "agent": []byte(`["a` + "`" + `b"]`), "seed": []byte("0"), "gate": []byte(`""`)}, r, rows, &Clock{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,11 +69,18 @@ func TestCostIsThatOfAllEpisodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Of(&suite.Manifest{}, nil, r, rows)
+	clock := &Clock{}
+	for i, seconds := range []time.Duration{1, 3, 5} { // two trials of the first instance, one of the second
+		clock.Add(i/2, report.Subject{Agent: r.Agents[0].Agent}, seconds*time.Second)
+	}
+	c, err := Of(&suite.Manifest{}, nil, r, rows, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if x := c.Costs[0]; c.CostUSD != 7 || x.Episodes != 3 || x.Calls != 3 || x.Tokens != 5 || *x.USDPerSuccess != 7 {
 		t.Errorf("the cost is %v: %+v", c.CostUSD, x)
+	}
+	if x := c.Costs[0]; *x.Seconds != 3 || math.Abs(*x.TimeVaries-math.Sqrt2/2) > 1e-9 {
+		t.Errorf("an episode takes %v s and varies by %v", *x.Seconds, *x.TimeVaries)
 	}
 }

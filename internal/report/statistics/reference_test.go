@@ -44,6 +44,10 @@ func TestFiguresOfNumpyScipyAndStatsmodels(t *testing.T) {
 			N        int
 			Interval [2]float64
 		}
+		Variation []struct {
+			Values      []float64
+			Coefficient float64
+		}
 		Fleiss struct {
 			Yes    []int
 			Raters int
@@ -61,6 +65,12 @@ func TestFiguresOfNumpyScipyAndStatsmodels(t *testing.T) {
 		}
 	}
 	const exact = 1e-9
+	for _, c := range reference.Variation {
+		same(fmt.Sprintf("variation of %d values", len(c.Values)), Variation(c.Values), c.Coefficient, exact)
+	}
+	if len(reference.Variation) == 0 {
+		t.Error("no variation")
+	}
 	for i, c := range reference.Cases {
 		name := func(what string) string { return fmt.Sprintf("case %d, %s", i, what) }
 		outcomes, ratios, trials := Clusters{}, Clusters{}, map[string]Trials{}

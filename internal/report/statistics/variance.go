@@ -4,6 +4,21 @@ import (
 	"math"
 )
 
+// Variation is the coefficient of variation of values, the standard deviation by the mean; nil for fewer than two values,
+// or if the mean is 0.
+func Variation(values []float64) *float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	v := Variance(values)
+	if v == nil || sum == 0 {
+		return nil
+	}
+	c := math.Sqrt(*v) * float64(len(values)) / sum
+	return &c
+}
+
 // Components splits the variance of outcomes into what varies within a task from trial to trial, and what varies
 // between tasks: the unbiased estimates of a one-way analysis of variance (Miller 2024, section 3). Within is nil if no
 // task has two trials, Between if there are fewer than two tasks; then Between includes what varies within.

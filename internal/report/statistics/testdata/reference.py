@@ -54,6 +54,7 @@ pairs = [(int(a), int(b)) for a, b in rng.integers(0, 15, (10, 2))]
 flips = [rng.choice([-1, -0.5, 0, 0.5, 1], 9).tolist() for _ in range(6)]
 families = [np.round(rng.uniform(0, 0.2, 6), 4).tolist() for _ in range(5)]
 yes = rng.integers(0, 6, 30)
+amounts = [rng.lognormal(0, 1, int(n)).tolist() for n in (2, 3, 5, 30)]
 print(json.dumps({
     "cases": cases,
     "mcnemar": [{"a": a, "b": b, "p": float(mcnemar([[0, a], [b, 0]], exact=True).pvalue)} for a, b in pairs],
@@ -62,6 +63,7 @@ print(json.dumps({
         vectorized=True).pvalue)} for d in flips],
     "holm": [{"p": p, "adjusted": multipletests(p, method="holm")[1].tolist()} for p in families],
     "wilson": [{"n": n, "interval": list(proportion_confint(0, n, method="wilson"))} for n in (5, 20, 100)],
+    "variation": [{"values": v, "coefficient": float(stats.variation(v, ddof=1))} for v in amounts],
     "fleiss": {"yes": yes.tolist(), "raters": 5, "kappa": float(fleiss_kappa(np.column_stack([yes, 5 - yes])))},
     "power": [{"variance": v, "difference": d, "power": w, "alpha": a, "tasks": float(zt_ind_solve_power(
         effect_size=d / np.sqrt(v), alpha=a, power=w, ratio=0))}
