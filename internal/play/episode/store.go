@@ -787,13 +787,16 @@ func (s *Store) PutGrades(ctx context.Context, ids []string, grade func(id strin
 	if !s.Writable() {
 		return fmt.Errorf("write run %s: it is open for reading only", s.path)
 	}
+	if !slices.IsSorted(ids) { // or a copy of a million would be made in vain
+		ids = slices.Sorted(slices.Values(ids))
+	}
 	err := transact(ctx, s.write, func(tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO grades SELECT id, ?2 FROM episodes WHERE id = ?1`)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = insert.Close() }()
-		for _, id := range slices.Sorted(slices.Values(ids)) {
+		for _, id := range ids {
 			text, err := grade(id)
 			if err != nil {
 				return err

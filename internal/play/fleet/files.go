@@ -78,8 +78,8 @@ func (e *TooSmallError) Error() string {
 	if e.Used == 0 {
 		return fmt.Sprintf("the run's files have %d bytes, and the cache may have %d", e.Need, e.Bound)
 	}
-	return fmt.Sprintf("the run's files have %d bytes, those that other workers play from have %d, and the cache may have "+
-		"%d", e.Need, e.Used, e.Bound)
+	return fmt.Sprintf("the run's files have %d bytes, those that other workers play from have %d, and the cache may "+
+		"have %d", e.Need, e.Used, e.Bound)
 }
 
 // Prefixes of names in a cache, before the digest of the files.
