@@ -178,8 +178,9 @@ func validityOf(n *suite.Counts, r *report.Report) []string {
 		list = append(list, "Faults: for each instance, a policy that ignores the fault was executed and failed, and a "+
 			"policy that uses what an agent sees recovered within the budget, or the instance is proven to be hopeless.")
 	}
-	list = append(list, "The suite can be renewed when it becomes known or too easy: run --world plays it on fresh rows, and "+
-		"build makes another from other questions, conditions or seeds, with the same proofs. Digests tell versions apart.")
+	list = append(list, "The suite can be renewed when it becomes known or too easy: run --world plays it on fresh "+
+		"rows, and build makes another from other questions, conditions or seeds, with the same proofs. Digests tell "+
+		"versions apart.")
 	clusters := "distinct SQL (variants of a question count as one), and tests flip whole tasks"
 	if r.Cluster != "" {
 		clusters = r.Cluster + ", and so do tests"
@@ -202,8 +203,8 @@ func (c *Card) costTable() *table.Table {
 			func(x Cost) *float64 { return x.Seconds }),
 		table.Number("time varies", "time_variation", 0, table.Decimal, "no instance has several valid trials",
 			func(x Cost) *float64 { return x.TimeVaries }),
-	}).WithNotes("Sums over all episodes, also invalid ones and those under faults. seconds: the mean of a valid episode. " +
-		"time varies: coefficient of variation over trials of an instance.")
+	}).WithNotes("Sums over all episodes, also invalid ones and those under faults. seconds: the mean of a valid " +
+		"episode. time varies: coefficient of variation over trials of an instance.")
 }
 
 // Markdown writes the card.

@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// Variation is the coefficient of variation of values, the standard deviation by the mean; nil for fewer than two values,
-// or if the mean is 0.
+// Variation is the coefficient of variation of values, the standard deviation by the mean; nil for fewer than two
+// values, or if the mean is 0.
 func Variation(values []float64) *float64 {
 	sum := 0.0
 	for _, v := range values {
