@@ -130,6 +130,16 @@ func NeedsUsual(f Fault) bool {
 	return kind != nil && kind.NeedsUsual
 }
 
+// Others returns what the kinds of combinations may put in place of a value of a request; nil if they change none.
+func Others(combinations [][]Fault) func(value any) []any {
+	for _, f := range slices.Concat(combinations...) {
+		if kind := f.row().fault; kind != nil && kind.Others != nil {
+			return kind.Others
+		}
+	}
+	return nil
+}
+
 func parseFault(text string) (Fault, error) {
 	name, parameter, given := strings.Cut(text, ":")
 	f := Fault{Kind: name}

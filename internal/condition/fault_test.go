@@ -101,10 +101,14 @@ func (seaUsual) For(value any, _, _ string) ([]task.Value, bool) {
 
 func (seaUsual) Idle(any, string, string) bool { return false }
 
+func (seaUsual) Same(any, any, string, string) bool { return false }
+
 // idleUsual says of every value that it makes no difference.
 type idleUsual struct{ seaUsual }
 
 func (idleUsual) Idle(any, string, string) bool { return true }
+
+func (idleUsual) Same(any, any, string, string) bool { return true }
 
 // placed places a kind with the first plan that lets it.
 func placed(tb testing.TB, f Fault, variant string) ([]Condition, fault.PlaceInput) {
@@ -250,6 +254,7 @@ func TestPlaceRefuses(t *testing.T) {
 		{"call.coerced-argument", fault.ReasonNoArgument,
 			func(in *fault.PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
 		{"call.dropped-argument", fault.ReasonIdle, func(in *fault.PlaceInput) { in.Usual = idleUsual{} }},
+		{"call.coerced-argument", fault.ReasonIdle, func(in *fault.PlaceInput) { in.Usual = idleUsual{} }},
 		{"spec.result-reshaped", fault.ReasonNoRows, func(in *fault.PlaceInput) { in.Plan.Answer = "call_9" }},
 		{"exec.crash", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 0 }},
 		{"out.truncated", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},

@@ -28,7 +28,7 @@ const Format = "seatrial.suite/1"
 
 // Generator names what makes neighbours, mutants and certificates. It changes whenever they do: certificates can only
 // be compared with what the same generator makes.
-const Generator = "seatrial.build/1"
+const Generator = "seatrial.build/2"
 
 // Names of the files of a suite.
 const (

@@ -26,16 +26,19 @@ type usualFor struct {
 	values        []task.Value // the most usual first
 	key           bool         // no two rows share a value, so that none is usual
 	idle          bool         // the query returns the same without the conditions on the value
+	same          []string     // other values with which the query returns the same
 }
 
 // UsualOf reads the usual values of the requests of tasks, and which values make no difference, by task. The function
-// databases calls its argument for each database, in parallel. The error is Seatrial's own failure.
+// others lists what may be in place of a value, nil for nothing. The function databases calls its argument for each
+// database, in parallel. The error is Seatrial's own failure.
 func UsualOf(
-	ctx context.Context, tasks []*task.Task, databases func(context.Context, func(context.Context, *Database) error) error,
+	ctx context.Context, tasks []*task.Task, others func(value any) []any,
+	databases func(context.Context, func(context.Context, *Database) error) error,
 ) (map[string]Usual, error) {
 	found := make([]Usual, len(tasks))
 	err := databases(ctx, func(ctx context.Context, db *Database) error {
-		l := lister{db.World, map[string][]counted{}}
+		l := lister{db.World, others, map[string][]counted{}}
 		known := map[string]Usual{} // by SQL: a question has a task in each style
 		for i, t := range tasks {
 			if t.Database != db.Name {
@@ -63,8 +66,9 @@ func UsualOf(
 
 // lister reads usual values from one database. Each list is read once.
 type lister struct {
-	world *database.World
-	known map[string][]counted
+	world  *database.World
+	others func(value any) []any // nil for nothing
+	known  map[string][]counted
 }
 
 // counted is a value of a column and how many rows have it.
@@ -95,6 +99,9 @@ func (l *lister) of(ctx context.Context, q *sqlast.Query) (Usual, error) {
 	for _, g := range givens {
 		u := usualFor{text: plain(g.Value), table: g.Table, column: g.Column}
 		if u.idle, err = l.idle(ctx, q, g.Node, answer); err != nil {
+			return nil, err
+		}
+		if u.same, err = l.same(ctx, q, &g, answer); err != nil {
 			return nil, err
 		}
 		var values []counted
@@ -164,6 +171,18 @@ func (u Usual) Idle(value any, table, column string) bool {
 	return at >= 0 && u[at].idle
 }
 
+// Same reports whether the request is known to have the same answer with another value in place of one, which is
+// compared with a column as in [Usual.For].
+func (u Usual) Same(value, other any, table, column string) bool {
+	scalar, ok := task.Scalar(value)
+	fresh, too := task.Scalar(other)
+	if !ok || !too {
+		return false
+	}
+	at := u.find(plain(scalar), table, column)
+	return at >= 0 && slices.Contains(u[at].same, plain(fresh))
+}
+
 // find returns the position of the value of a text and a column that fits best, or -1.
 func (u Usual) find(text, table, column string) int {
 	best, score := -1, -1
@@ -196,6 +215,30 @@ func (l *lister) idle(ctx context.Context, q *sqlast.Query, literal ast.Expr, an
 	}
 	digest, err := l.digest(ctx, bare, nil)
 	return digest == answer, err
+}
+
+// same lists the other values of a literal with which a query has the same answer, by its digest. Patterns are left out:
+// their value is a part of the literal.
+func (l *lister) same(ctx context.Context, q *sqlast.Query, g *parameter.Given, answer string) ([]string, error) {
+	if answer == "" || l.others == nil || g.Role == task.RoleLike {
+		return nil, nil
+	}
+	var list []string
+	asked := q.Source[:g.Node.Pos()] + "?1" + q.Source[g.Node.End():]
+	for _, other := range l.others(task.Plain(g.Value)) {
+		v, ok := task.Scalar(other)
+		if !ok {
+			continue
+		}
+		digest, err := l.digest(ctx, asked, v)
+		if err != nil {
+			return nil, err
+		}
+		if digest == answer {
+			list = append(list, plain(v))
+		}
+	}
+	return list, nil
 }
 
 // digest returns the digest of what a statement returns, in any order; "" if it cannot be executed. The error is

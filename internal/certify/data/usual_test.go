@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/data"
+	"github.com/seatrial/seatrial/internal/condition/fault/call"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/task"
 	_ "modernc.org/sqlite"
 )
 
 const ships = `
-CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, port TEXT, crew INT, length REAL, built INT, bought TEXT, v TEXT);
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, port TEXT, crew INT, length REAL, built INT, bought TEXT,
+ v TEXT COLLATE NOCASE);
 INSERT INTO ship VALUES (1,'Ada','Bergen',12,31.5,1990,'1991-04-02','x'),(2,'Brise','Oslo',9,18.25,2004,'2004-11-30','x'),
  (3,'Corvus','Bergen',140,220.5,2004,'2006-01-15','y'),(4,'Dione','Oslo',31,65.5,2011,'2012-06-01','x'),
  (5,'Elba','Oslo',44,80.75,2015,'2015-07-09','x'),(6,'Fram','Larvik',7,12.5,2004,'2005-03-20','y');`
@@ -49,7 +51,7 @@ func openShips(t *testing.T) *data.Database {
 func usualOf(t *testing.T, db *data.Database, query string) data.Usual {
 	t.Helper()
 	tasks := []*task.Task{{ID: "t", Database: "ships", SQL: query}}
-	usual, err := data.UsualOf(t.Context(), tasks, func(
+	usual, err := data.UsualOf(t.Context(), tasks, call.Coerced.Others, func(
 		ctx context.Context, work func(context.Context, *data.Database) error,
 	) error {
 		return work(ctx, db)
@@ -115,6 +117,32 @@ func TestIdle(t *testing.T) {
 	} {
 		if got := usualOf(t, db, test.sql).Idle(test.value, "ship", test.column); got != test.want {
 			t.Errorf("%s: %v is idle: %v, want %v", test.sql, test.value, got, test.want)
+		}
+	}
+}
+
+// TestSame looks for other values that change no answer: of columns that ignore case, of bounds between the same rows, and
+// of limits beyond the last row.
+func TestSame(t *testing.T) {
+	db := openShips(t)
+	for _, test := range []struct {
+		sql          string
+		value, other any
+		column       string
+		want         bool
+	}{
+		{"SELECT name FROM ship WHERE port = 'Bergen'", "Bergen", "BERGEN", "port", false},
+		{"SELECT name FROM ship WHERE v = 'x'", "x", "X", "v", true},
+		{"SELECT name FROM ship WHERE v = 'x'", "x", "\"x\"", "v", false},
+		{"SELECT name FROM ship WHERE crew > 2", int64(2), int64(1), "crew", true},
+		{"SELECT name FROM ship WHERE crew > 20", int64(20), int64(1), "crew", false},
+		{"SELECT name FROM ship WHERE crew > 45", int64(45), int64(40), "crew", false},
+		{"SELECT name FROM ship WHERE crew > 49", int64(49), int64(45), "crew", false}, // nobody makes 45 of 49
+		{"SELECT name FROM ship WHERE built = 2011 OR crew > 2", int64(2011), int64(11), "built", true},
+		{"SELECT name FROM ship WHERE name LIKE '%x%'", "x", "X", "name", false}, // nothing is known of patterns
+	} {
+		if got := usualOf(t, db, test.sql).Same(test.value, test.other, "ship", test.column); got != test.want {
+			t.Errorf("%s: %v in place of %v: %v, want %v", test.sql, test.other, test.value, got, test.want)
 		}
 	}
 }

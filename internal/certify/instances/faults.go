@@ -97,7 +97,7 @@ func (m *maker) usual(ctx context.Context) (map[string]data.Usual, error) {
 	if m.isStatic() || !slices.ContainsFunc(slices.Concat(m.Faults...), condition.NeedsUsual) {
 		return nil, nil
 	}
-	return data.UsualOf(ctx, m.Suite.Tasks, m.Databases)
+	return data.UsualOf(ctx, m.Suite.Tasks, condition.Others(m.Faults), m.Databases)
 }
 
 // Faulted derives the instances of every task under combinations of faults, without hopeless ones, each with its

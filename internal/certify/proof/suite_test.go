@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
+	"github.com/seatrial/seatrial/internal/condition/fault/call"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
@@ -416,7 +417,7 @@ func proverOf(t *testing.T, s *suite.Suite, name string) []*database.World {
 // usualOf reads the usual values of the requests of a suite.
 func usualOf(tb testing.TB, s *suite.Suite) map[string]data.Usual {
 	tb.Helper()
-	usual, err := data.UsualOf(tb.Context(), s.Tasks, func(
+	usual, err := data.UsualOf(tb.Context(), s.Tasks, call.Coerced.Others, func(
 		ctx context.Context, work func(context.Context, *data.Database) error,
 	) error {
 		for _, d := range s.Manifest.Databases {

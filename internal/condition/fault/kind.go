@@ -79,10 +79,12 @@ type Kind struct {
 	Settles    string // kinds that settle the same thing exclude each other
 	NeedsPaths bool   // placing it needs every right path of the task; see [task.Task.Paths]
 	NeedsUsual bool   // placing it needs the usual values of arguments; see [Usual]
-	Info       bool   // get_info is added
-	Inert      bool   // it does nothing to calls
-	New        func() Fault
-	Proxy      *Proxy // what `seatrial proxy` does with it; nil if it needs to know the data
+	// Others lists what the kind may put in place of a value of a request, so that [Usual] knows what it changes.
+	Others func(value any) []any
+	Info   bool // get_info is added
+	Inert  bool // it does nothing to calls
+	New    func() Fault
+	Proxy  *Proxy // what `seatrial proxy` does with it; nil if it needs to know the data
 }
 
 // Points is how many failpoints an instance can have.

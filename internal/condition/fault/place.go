@@ -23,10 +23,12 @@ type PlaceInput struct {
 
 // Usual lists the values that a service could have as a default in place of a value, the most usual first. The value is
 // compared with a column, "" if that is not known. The result key reports that no two rows share a value of the column.
-// Idle reports whether the request has the same answer without the conditions on a value.
+// Idle reports whether the request has the same answer without the conditions on a value, and Same whether it is known to
+// have the same answer with another value in its place.
 type Usual interface {
 	For(value any, table, column string) (values []task.Value, key bool)
 	Idle(value any, table, column string) bool
+	Same(value, other any, table, column string) bool
 }
 
 // Reasons why a kind does not fit a task, a closed list.
@@ -61,7 +63,7 @@ var Reasons = map[string]string{
 	ReasonFewCalls:   "the plan calls fewer tools than there are to be failpoints",
 	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
 	ReasonNoDefault:  "no argument of the plan has a plausible default",
-	ReasonIdle:       "the answer is the same without any one argument that could be lost",
+	ReasonIdle:       "the answer is the same whichever argument is lost or changed",
 	ReasonNoRows:     "no call of the plan hands over rows that something depends on",
 	ReasonFewRows:    "no call of the plan that something depends on has enough rows",
 	ReasonOrderFree:  "the order of the answer does not matter, or turning it round changes nothing",

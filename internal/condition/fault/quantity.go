@@ -204,6 +204,17 @@ func Grows(column string) bool {
 	})
 }
 
+// IsAge reports whether numbers under a name are ages.
+func IsAge(column string) bool { return slices.Contains(english.NameWords(column), "age") }
+
+// times are words of names of years and dates.
+var times = strings.Fields("year years date day founded opened built born hired since season established received")
+
+// IsTime reports whether numbers under a name are years.
+func IsTime(column string) bool {
+	return slices.ContainsFunc(english.NameWords(column), func(word string) bool { return slices.Contains(times, word) })
+}
+
 // Earlier returns the number that an older state has in place of one: some percent less, at least one less of a whole
 // number, and exactly one less of an age. Nothing is less than zero. It reports false for other values.
 func Earlier(column string, v task.Value, percent int) (task.Value, bool) {
@@ -212,8 +223,10 @@ func Earlier(column string, v task.Value, percent int) (task.Value, bool) {
 	switch {
 	case whole && n <= 0, !whole && x <= 0:
 		return v, false
-	case whole && slices.Contains(english.NameWords(column), "age"), whole && n == 1:
+	case whole && IsAge(column), whole && n == 1:
 		return task.Integer(n - 1), true
+	case IsAge(column) && x > 1: // an average
+		return task.Real(x - 1), true
 	}
 	earlier, differs := Differing(v, percent)
 	if less, _ := task.AsReal(earlier); !whole && less >= x {

@@ -59,8 +59,8 @@ var coercions = []string{
 var Coerced = altering(fault.Kind{
 	Name: "call.coerced-argument", Summary: "the value of an argument is coerced on its way",
 	Survival:   fault.Survival{Parameters: "tool; argument; strict; how: " + strings.Join(coercions, ", ")},
-	NeedsUsual: true,
-	New:        func() fault.Fault { return &coerced{} },
+	NeedsUsual: true, Others: coercedValues,
+	New: func() fault.Fault { return &coerced{} },
 }, fault.Proxy{
 	Says: "An argument is coerced on its way. The result echoes the arguments that were applied.",
 	Settings: []fault.Setting{{
@@ -83,13 +83,43 @@ type coerced struct {
 
 func (f *coerced) Place(p *fault.Placement) string {
 	can := func(s *fault.Site, l fault.Literal) bool { return len(coercionsOf(s, l.Value, l.Name)) > 0 }
-	differs := func(s *fault.Site, l fault.Literal) bool { return can(s, l) && !idle(p, s, l.Name) }
-	// Where the answer is the same without an argument, another value may change nothing either.
-	s, reason := f.place(p, fault.ReasonNoArgument, differs, can)
-	if reason == "" {
-		f.How = p.Pick("how", coercionsOf(s, s.Call.Arguments[f.Argument], f.Argument)...)
+	s, reason := f.place(p, fault.ReasonIdle, func(s *fault.Site, l fault.Literal) bool {
+		return can(s, l) && len(differing(p, s, l)) > 0
+	})
+	switch reason {
+	case "":
+		f.How = p.Pick("how", differing(p, s, fault.Literal{Name: f.Argument, Value: s.Call.Arguments[f.Argument]})...)
+	case fault.ReasonIdle:
+		if _, none := f.place(p, fault.ReasonNoArgument, can); none != "" {
+			return none
+		}
 	}
 	return reason
+}
+
+// differing lists the ways of a value that are not known to leave the answer as it is.
+func differing(p *fault.Placement, s *fault.Site, l fault.Literal) []string {
+	changes := func(how string) bool {
+		one := coerced{How: how}
+		return !same(p, s, l.Name, one.coerce(l.Value))
+	}
+	list := slices.DeleteFunc(coercionsOf(s, l.Value, l.Name), func(how string) bool { return !changes(how) })
+	if text, isText := l.Value.(string); isText && text != "" && len(list) == 0 && changes(coerceQuoted) {
+		return []string{coerceQuoted} // values are compared without regard to case, for example
+	}
+	return list
+}
+
+// coercedValues lists what a value may become.
+func coercedValues(value any) []any {
+	var list []any
+	for _, how := range coercions {
+		one := coerced{How: how}
+		if other := one.coerce(value); other != value && !slices.Contains(list, other) {
+			list = append(list, other)
+		}
+	}
+	return list
 }
 
 // coercionsOf lists the ways in which services do coerce such a value and which change it. Comparisons with patterns

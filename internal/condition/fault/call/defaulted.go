@@ -92,6 +92,15 @@ func idle(p *fault.Placement, s *fault.Site, argument string) bool {
 	return p.Usual.Idle(s.Call.Arguments[argument], table, column)
 }
 
+// same reports whether the answer is known to be the same with another value of an argument.
+func same(p *fault.Placement, s *fault.Site, argument string, other any) bool {
+	if p.Usual == nil {
+		return false
+	}
+	table, column := comparedWith(s, argument)
+	return p.Usual.Same(s.Call.Arguments[argument], other, table, column)
+}
+
 // comparedWith returns the column that an argument is compared with, as far as it is known.
 func comparedWith(s *fault.Site, argument string) (table, column string) {
 	if b := fault.BindingOf(s.Tool, argument); b != nil {

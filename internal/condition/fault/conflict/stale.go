@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -47,7 +48,7 @@ func (f *stale) Place(p *fault.Placement) string {
 		return reason
 	}
 	f.changing(p, s, func(c task.Column) bool { return fault.Grows(c.Name) && !bounded(p, s, c) })
-	if !f.hasOlder(p, s) && keepsRows(s) {
+	if older := f.hasOlder(p, s); !older && (keepsRows(s) || showsDates(p, s)) || asksForDates(p) {
 		return fault.ReasonNoColumn
 	}
 	r := p.Draw("dates")
@@ -87,13 +88,64 @@ func (f *stale) older(p fault.Payload) (fault.Payload, int) {
 		return p, 0 // the result of another call of the tool, which does not have the column yet
 	}
 	if f.Change.Column >= 0 {
-		if earlier, n := p.MapColumn(f.Change.Column, func(v task.Value) (task.Value, bool) {
-			return f.earlier(p.Columns[f.Change.Column].Name, v, len(p.Result.Rows))
-		}); n > 0 {
-			return earlier, n
+		earlier, changed := p, 0
+		for i := range p.Columns {
+			if i != f.Change.Column && !(fault.IsAge(p.Columns[i].Name) && fault.IsAge(p.Columns[f.Change.Column].Name)) {
+				continue // all ages are less at the same time, also the average
+			}
+			var n int
+			earlier, n = earlier.MapColumn(i, func(v task.Value) (task.Value, bool) {
+				return f.earlier(p.Columns[i].Name, v, len(p.Result.Rows))
+			})
+			changed += n
+		}
+		if changed > 0 {
+			return earlier, changed
 		}
 	}
 	return omitLast(p)
+}
+
+// day and year are forms of dates and years.
+var (
+	day  = regexp.MustCompile(`^[12]\d{3}-\d{2}-\d{2}`)
+	year = regexp.MustCompile(`^(1[6-9]|20)\d{2}$`)
+)
+
+// isDated reports whether a value is a date or, as a text or under the name of a date, a year.
+func isDated(name string, v any) bool {
+	switch v := v.(type) {
+	case string:
+		return day.MatchString(v) || year.MatchString(v)
+	case int64:
+		return year.MatchString(strconv.FormatInt(v, 10)) && fault.IsTime(name)
+	default:
+		return false
+	}
+}
+
+// asksForDates reports whether the request asks for what was at some time: a source knows of that since.
+func asksForDates(p *fault.Placement) bool {
+	return slices.ContainsFunc(p.Plan.Calls, func(call task.Call) bool {
+		tool, key := p.Find(call.Tool), fmt.Sprint(call.Arguments["key_name"])
+		return slices.ContainsFunc(fault.SortedKeys(call.Arguments), func(argument string) bool {
+			name := argument + "_" + key
+			if b := fault.BindingOf(tool, argument); b != nil {
+				name = b.Column
+			}
+			return isDated(name, call.Arguments[argument])
+		})
+	})
+}
+
+// showsDates reports whether the records have dates: an older state had all records of before.
+func showsDates(p *fault.Placement, s *fault.Site) bool {
+	for i, c := range p.Columns(s) {
+		if slices.ContainsFunc(p.Values(s, i), func(v task.Value) bool { return isDated(c.Name, task.Plain(v)) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // earlier returns a number of an older state. Among several records a count is never 0: a group has members.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // legendNames are the names of the legend.
@@ -50,14 +51,31 @@ func (f *alias) Place(p *fault.Placement) string {
 	f.Prefix = p.Pick("prefix", "C", "K", "V", "Z")
 	return p.ChooseColumn(&f.ColumnTarget, fault.ReasonNoColumn,
 		func(_ *fault.Site, c task.Column, values []task.Value) bool {
+			if slices.ContainsFunc(english.NameWords(c.Name), func(word string) bool {
+				return slices.Contains(uncoded, word)
+			}) {
+				return false
+			}
 			if values == nil {
 				return c.Type == task.TypeText
 			}
-			return slices.ContainsFunc(values, func(v task.Value) bool { // nobody writes codes of amounts
-				_, ok := v.(task.Text)
-				return ok
-			})
+			return slices.ContainsFunc(values, isText) && !slices.ContainsFunc(values, isFigure)
 		})
+}
+
+// uncoded are words of names of fields whose values nobody replaces by codes: they are codes, or differ in every record.
+var uncoded = strings.Fields("id code no number num isbn zip postcode phone tel fax email mail url website date day " +
+	"time year timestamp key latitude longitude")
+
+func isText(v task.Value) bool {
+	_, ok := v.(task.Text)
+	return ok
+}
+
+// isFigure reports whether a text is an amount or a date.
+func isFigure(v task.Value) bool {
+	text, ok := task.AsText(v)
+	return ok && text != "" && strings.Trim(text, "0123456789.,-+/: ") == ""
 }
 
 // InBounds reports whether the parameters can be used.
@@ -96,12 +114,13 @@ func (f *alias) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fa
 	return p, fault.Applied(fault.String("field", f.Field), fault.Int("codes", len(codes)))
 }
 
-// unused returns a prefix with which no value of the column begins.
+// unused returns a prefix with which no value of the column is a code.
 func (f *alias) unused(r *task.Result) string {
 	prefix := f.Prefix
 	for slices.ContainsFunc(r.Rows, func(row task.Row) bool {
 		s, ok := task.AsText(row[f.Column])
-		return ok && strings.HasPrefix(s, prefix)
+		number, has := strings.CutPrefix(s, prefix)
+		return ok && has && number != "" && strings.Trim(number, "0123456789") == ""
 	}) {
 		prefix += f.Prefix
 	}

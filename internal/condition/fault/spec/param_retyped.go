@@ -99,11 +99,18 @@ func (f *paramRetyped) chooseArgument(p *fault.Placement, s *fault.Site) bool {
 				continue // no service turns a closed choice into a list
 			}
 		}
+		_, isText := l.Value.(string)
+		year, _ := l.Value.(int64)
 		f.Argument, f.Wants = l.Name, retypedList
-		if year, ok := l.Value.(int64); ok && isYear(year) {
+		switch {
+		case isYear(year):
 			f.Wants = p.Pick("type", retypedDate, retypedText)
-		} else if _, isText := l.Value.(string); !isText {
+		case !isText && !takesSeveral(s, l.Name):
+			f.Wants = retypedText
+		case !isText:
 			f.Wants = p.Pick("type", retypedText, retypedList)
+		case !takesSeveral(s, l.Name):
+			continue
 		}
 		if !slices.ContainsFunc(p.Plan.Calls, func(c task.Call) bool {
 			return c.Tool == s.Tool.Name && !f.convertible(c.Arguments)
@@ -112,6 +119,18 @@ func (f *paramRetyped) chooseArgument(p *fault.Placement, s *fault.Site) bool {
 		}
 	}
 	return false
+}
+
+// takesSeveral reports whether a service could take several values for an argument: names of keys, and what something has
+// to equal, but no limit, bound or pattern.
+func takesSeveral(s *fault.Site, argument string) bool {
+	if b := fault.BindingOf(s.Tool, argument); b != nil {
+		return b.Role == task.RoleEqual
+	}
+	given, _ := s.Call.Arguments["condition"].(string)
+	fixed, _ := s.Tool.Body.Fixed["condition"].(string)
+	equals := slices.Contains([]string{"equal_to", "not_equal_to", "in", "not_in"}, given+fixed)
+	return argument == "key_name" || argument == "value" && equals
 }
 
 // convertible reports whether the value that a call gives for the argument, if any, can be given in the new type.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // ResultRenamed is spec.result-renamed. It is placed where a later call reads the field, and hurts agents that refer to
@@ -33,6 +34,11 @@ var ResultRenamed = &fault.Kind{
 // suffixes end new names.
 var suffixes = fault.Phrases{"_value", "_v2", "_raw", "_result", "_data", "_field"}
 
+// identifiers are new names of fields whose names are expressions: the words of the expression, as a service calls it.
+var identifiers = fault.Phrases{
+	"{words}", "{words}_value", "computed_{words}", "{words}_result", "result_{words}", "{words}_field",
+}
+
 type resultRenamed struct {
 	fault.ColumnTarget
 	NewName string `json:"new_name"`
@@ -53,12 +59,20 @@ func (f *resultRenamed) Place(p *fault.Placement) string {
 	if reason != "" {
 		return reason
 	}
-	f.NewName = f.Field + p.Word("name", suffixes)
+	f.NewName = newName(f.Field, p.Word("name", suffixes), p.Word("name", identifiers))
 	taken := func(c task.Column) bool { return c.Name == f.NewName }
 	for slices.ContainsFunc(p.Find(f.Tool).Body.Columns, taken) {
 		f.NewName += "_2"
 	}
 	return ""
+}
+
+// newName makes a new name of a field: with a suffix, or in a form of an expression's words.
+func newName(field, suffix, form string) string {
+	if words := english.NameWords(field); !isIdentifier(field) && len(words) > 0 {
+		return strings.ReplaceAll(form, "{words}", strings.Join(words, "_"))
+	}
+	return field + suffix
 }
 
 // isNameable reports whether a reference can name a column.

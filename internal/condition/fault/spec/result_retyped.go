@@ -57,7 +57,7 @@ func (f *resultRetyped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payl
 	})
 }
 
-// written writes a number as text, in the form of the wording: as it is, with decimals, or with an exponent.
+// written writes a number as text, in the form of the wording: as it is, or with decimals.
 func (f *resultRetyped) written(v task.Value) string {
 	plain := string(task.AppendValue(nil, v))
 	if !fault.MayDiffer(f.Field) {
@@ -76,8 +76,7 @@ func (f *resultRetyped) written(v task.Value) string {
 		return strconv.FormatFloat(x, 'f', max(least, len(fraction)), 64)
 	}
 	return f.Word(fault.Phrases{
-		plain, decimals(2), strconv.FormatFloat(x, 'e', -1, 64),
-		decimals(4), strconv.FormatFloat(x, 'E', -1, 64), decimals(3),
+		plain, decimals(2), decimals(1), decimals(4), decimals(6), decimals(3),
 	})
 }
 

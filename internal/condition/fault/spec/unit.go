@@ -78,6 +78,12 @@ func (f *unit) Place(p *fault.Placement) string {
 			if !fault.IsNumeric(c, values) || q == nil || !q.Named {
 				return false
 			}
+			if q.Says && isIdentifier(c.Name) {
+				if q.Bare == c.Name {
+					return false // no service writes meters under the name kilometers
+				}
+				f.Sign = signName
+			}
 			f.Usual = p.Pick("unit", q.Units...)
 			parts := fault.UnitOf(f.Usual).Parts
 			if len(parts) == 0 {
@@ -86,10 +92,8 @@ func (f *unit) Place(p *fault.Placement) string {
 			part := parts[p.Draw("part").IntN(len(parts))]
 			f.Factor, f.Part = part.Factor, part.Plural
 			if f.Cut, f.Suffix = "", ""; f.Sign == signName && isIdentifier(c.Name) {
-				// The field kilometers cannot become kilometers_in_meters: a field of units says it.
-				if f.Cut, _ = strings.CutPrefix(c.Name, q.Bare); f.Cut != "" || !q.Says {
-					f.Suffix = p.Word("name", partSuffixes) + strings.ReplaceAll(part.Plural, " ", "_")
-				}
+				f.Cut, _ = strings.CutPrefix(c.Name, q.Bare)
+				f.Suffix = p.Word("name", partSuffixes) + strings.ReplaceAll(part.Plural, " ", "_")
 			}
 			some := values == nil
 			for _, v := range values {
