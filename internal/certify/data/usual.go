@@ -217,8 +217,8 @@ func (l *lister) idle(ctx context.Context, q *sqlast.Query, literal ast.Expr, an
 	return digest == answer, err
 }
 
-// same lists the other values of a literal with which a query has the same answer, by its digest. Patterns are left out:
-// their value is a part of the literal.
+// same lists the other values of a literal with which a query has the same answer, by its digest. Patterns are left
+// out: their value is a part of the literal.
 func (l *lister) same(ctx context.Context, q *sqlast.Query, g *parameter.Given, answer string) ([]string, error) {
 	if answer == "" || l.others == nil || g.Role == task.RoleLike {
 		return nil, nil

@@ -11,7 +11,8 @@ import (
 // account checks that nothing was dropped silently, and that every instance has a task and a certificate.
 func (v *verifier) account() {
 	if made := v.suite.Manifest.Generator; made != suite.Generator {
-		v.report(wholeSuite, "it was made by %s and this is %s: neighbours, mutants and what proves instances may differ", made, suite.Generator)
+		v.report(wholeSuite, "it was made by %s and this is %s: neighbours, mutants and faults may differ", made,
+			suite.Generator)
 	}
 	c := v.suite.Manifest.Counts
 	read := 0

@@ -23,8 +23,8 @@ type PlaceInput struct {
 
 // Usual lists the values that a service could have as a default in place of a value, the most usual first. The value is
 // compared with a column, "" if that is not known. The result key reports that no two rows share a value of the column.
-// Idle reports whether the request has the same answer without the conditions on a value, and Same whether it is known to
-// have the same answer with another value in its place.
+// Idle reports whether the request has the same answer without the conditions on a value, and Same whether it is known
+// to have the same answer with another value in its place.
 type Usual interface {
 	For(value any, table, column string) (values []task.Value, key bool)
 	Idle(value any, table, column string) bool

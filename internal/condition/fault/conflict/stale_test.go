@@ -13,10 +13,6 @@ func onePlan(columns []task.Column, row task.Row, arguments map[string]any, bind
 	plan := &task.Plan{Kind: "direct", Answer: "call_1", Calls: []task.Call{
 		{Label: "call_1", Tool: "list", Arguments: arguments},
 	}}
-	gold := &task.Result{Columns: []string{}, Rows: []task.Row{row, row}}
-	for _, c := range columns {
-		gold.Columns = append(gold.Columns, c.Name)
-	}
 	return &fault.Placement{
 		PlaceInput: fault.PlaceInput{Task: &task.Task{ID: "t", Plans: []task.Plan{*plan}}, Plan: plan, Tools: []*task.Tool{tool}},
 		Taken:      map[string]bool{}, Gold: &task.Gold{Columns: columns, Rows: []task.Row{row, row}},

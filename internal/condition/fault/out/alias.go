@@ -63,7 +63,8 @@ func (f *alias) Place(p *fault.Placement) string {
 		})
 }
 
-// uncoded are words of names of fields whose values nobody replaces by codes: they are codes, or differ in every record.
+// uncoded are words of names of fields whose values nobody replaces by codes: they are codes already, or differ in
+// every record.
 var uncoded = strings.Fields("id code no number num isbn zip postcode phone tel fax email mail url website date day " +
 	"time year timestamp key latitude longitude")
 

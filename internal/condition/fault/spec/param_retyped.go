@@ -121,8 +121,8 @@ func (f *paramRetyped) chooseArgument(p *fault.Placement, s *fault.Site) bool {
 	return false
 }
 
-// takesSeveral reports whether a service could take several values for an argument: names of keys, and what something has
-// to equal, but no limit, bound or pattern.
+// takesSeveral reports whether a service could take several values for an argument: names of keys, and what something
+// has to equal, but no limit, bound or pattern.
 func takesSeveral(s *fault.Site, argument string) bool {
 	if b := fault.BindingOf(s.Tool, argument); b != nil {
 		return b.Role == task.RoleEqual
