@@ -102,5 +102,5 @@ func (r *firstReader) row(t *testing.T, in *suite.Instance) []byte {
 			r.rows[row.Seatrial.Instance] = row.Params
 		}
 	}
-	return r.rows[in.ID]
+	return r.rows[r.core.Alias(in.ID)]
 }
