@@ -54,8 +54,8 @@ type Reader struct {
 
 // NewScribe returns a scribe with a writer's name, the earlier texts, the writer, nil to ask for nothing, a reader of
 // what it writes, and a judge of the forms in which it says values, if it has a name; all are sent these prompts. If
-// there are vectors, a text must be near the request that it words, and nearer than to any other. Earlier texts that were
-// asked for with other prompts do not count.
+// there are vectors, a text must be near the request that it words, and nearer than to any other. Earlier texts that
+// were asked for with other prompts do not count.
 func NewScribe(
 	name string, before []request.Written, writer describe.Writer, reader, judge Reader, prompts *prompt.Set,
 	vectors *embedding.Vectors,

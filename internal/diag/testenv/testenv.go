@@ -1,5 +1,5 @@
-// Package testenv says what tests can rely on: the shared corpora, ports, and whether the race detector is on. Only tests
-// import it. It must never know what they test.
+// Package testenv says what tests can rely on: the shared corpora, ports, and whether the race detector is on. Only
+// tests import it. It must never know what they test.
 package testenv
 
 import (

@@ -56,8 +56,8 @@ var claims = map[string]string{
 	instances.CheckNotObtainable: "No shown tool is documented to return the value, or reveals it.",
 	instances.CheckComplete:      "The original request or the documentation contains every required value.",
 	instances.CheckOthers:        "No shown tool is named, documented or called like a needed one.",
-	instances.CheckJudged: "A judge was asked both ways and about another value, and found that a form means a value; the " +
-		"lenient grader takes it here.",
+	instances.CheckJudged: "A judge was asked both ways and about another value, and found that a form means a value; " +
+		"the lenient grader takes it here.",
 	instances.CheckSame: "Every form in which the new wording says a value means the same to the " +
 		"lenient grader.",
 	instances.CheckDoubt:   "Another tool, or what is left of the request, may serve: a reviewer decides.",
