@@ -55,7 +55,7 @@ type Verdict struct {
 const (
 	DiffNoRows     = "no_rows_expected" // gold is not a result: no answer can be right
 	DiffNoAnswer   = "no_answer"        // nothing was given
-	DiffUnreadable = "unreadable"       // not JSON
+	DiffUnreadable = "unreadable"       // not JSON, or a text that begins as JSON and is none
 	DiffProse      = "prose"            // right only after extraction
 	DiffColumns    = "wrong_columns"    // cannot be read as rows of gold's width and keys
 	DiffOrder      = "wrong_order"      // the right bag of rows, in a wrong order
@@ -430,8 +430,20 @@ func (t *target) judge(a Answer) Verdict {
 	if rule := t.lenient(raw, text); rule != "" {
 		return Verdict{Lenient: true, Rule: rule, Difference: DiffProse, Canonical: t.canonical(raw, text)}
 	}
+	if malformed(text) {
+		v.Difference = DiffUnreadable
+	}
 	return v
 }
+
+// malformed reports whether a text begins as a JSON list or object of values and is none, because it was cut or is
+// missing a bracket.
+func malformed(text string) bool {
+	text = strings.TrimSpace(text)
+	return beginsJSON.MatchString(text) && !json.Valid([]byte(text))
+}
+
+var beginsJSON = regexp.MustCompile(`^(?:\{\s*"[^"\n]*"\s*:|\[\s*(?:[\[{"]|-?\d[\d.]*\s*,))`)
 
 func (t *target) verdict(rows [][]cell, readable bool) Verdict {
 	if !readable {

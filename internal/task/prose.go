@@ -250,7 +250,11 @@ func (t *target) stated(text string) bool {
 		return false
 	}
 	if marks := proseMarker.FindAllStringIndex(text, -1); marks != nil {
-		text = text[marks[len(marks)-1][0]:] // what comes before the answer is not the answer
+		last := marks[len(marks)-1][0]
+		if !firmly(text[:last], "") {
+			return false
+		}
+		text = text[last:] // what comes before the answer is not the answer
 	}
 	gold := &t.rows[0][0]
 	value, isText := AsText(gold.value)
@@ -272,7 +276,7 @@ func (t *target) stated(text string) bool {
 		return false
 	}
 	rest := text[:at] + " " + text[at+len(value):]
-	if relative.MatchString(text[:at]) {
+	if relative.MatchString(text[:at]) || value[0] >= '0' && value[0] <= '9' && deadline.MatchString(text[:at]) {
 		return false
 	}
 	if isText && text[at:at+len(value)] != value {
@@ -297,6 +301,9 @@ func compares(rest string) bool {
 
 // enumerates reports whether other values surround the place from which a value was taken.
 func enumerates(rest string, at int) bool {
+	if strings.ContainsAny(rest, "|[]{}") { // a table, a list or an object, which other rules read
+		return true
+	}
 	before, after := strings.TrimRight(rest[:at], " "), strings.TrimLeft(rest[at:], " ")
 	return strings.HasSuffix(before, ",") || strings.HasSuffix(before, " and") ||
 		strings.HasPrefix(after, ",") && !subordinate.MatchString(after) ||
@@ -643,6 +650,9 @@ var (
 // relative ends a phrase that names a value other than the one that follows.
 var relative = regexp.MustCompile(`(?i)\b(?:before|after|until)\W*$`)
 
+// deadline ends a phrase before a time up to which something happened.
+var deadline = regexp.MustCompile(`(?i)\bby\W*$`)
+
 // subordinate is how a clause goes on after the value that a sentence states.
 var subordinate = regexp.MustCompile(`^,\s+(?:as|which|who|whose|where|with|according|based|because|since|having)\b`)
 
@@ -803,9 +813,10 @@ func outside(text, mark string) string {
 }
 
 var (
-	lineCells = regexp.MustCompile(`\s*(?:\t|\||;|,|\s[-–]\s|:\s)\s*`)
-	listItems = regexp.MustCompile(`\s*(?:[,;]\s*(?:and\s+)?|\s+and\s+)\s*`)
-	listVerb  = regexp.MustCompile(`(?i)^.*?(?:\b(?:are|is|were|was|include|includes)\b:?|:)\s+`)
+	lineCells  = regexp.MustCompile(`\s*(?:\t|\||;|,|\s[-–]\s|:\s)\s*`)
+	listItems  = regexp.MustCompile(`\s*(?:[,;]\s*(?:and\s+)?|\s+and\s+)\s*`)
+	semicolons = regexp.MustCompile(`\s*;\s*`) // values with commas in them
+	listVerb   = regexp.MustCompile(`(?i)^.*?(?:\b(?:are|is|were|was|include|includes)\b:?|:)\s+`)
 	// named values: `name: value`, `name - value`, `name (value)`, and `name 7`
 	nameValues = []*regexp.Regexp{
 		regexp.MustCompile(`^([^:=]{1,60}?)\s*[:=]\s+(.+)$`), regexp.MustCompile(`^(.{1,60}?)\s+[-–—]\s+(.+)$`),
@@ -844,9 +855,10 @@ func enumeration(line string) []json.RawMessage {
 	var readings []json.RawMessage
 	line = stripText(line)
 	for _, text := range []string{line, listVerb.ReplaceAllString(line, "")} {
-		items := listItems.Split(text, -1)
-		if len(items) > 1 {
-			readings = append(append(readings, texts(true, items...)...), named(items)...)
+		for _, between := range []*regexp.Regexp{listItems, semicolons} {
+			if items := between.Split(text, -1); len(items) > 1 {
+				readings = append(append(readings, texts(true, items...)...), named(items)...)
+			}
 		}
 	}
 	return readings

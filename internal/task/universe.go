@@ -451,9 +451,12 @@ type Action struct {
 	// JSON; a string of the form $label$ refers to that call's result; true or false for a judgement
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Lenient bool            `json:"lenient,omitempty"` // the answer was extracted from prose by a stated rule
-	// the reason of a decline or of a judgement, or the question asked
+	// the reason of a decline or of a judgement, the question asked, or why nobody can read the answer
 	Text string `json:"text,omitempty"`
 }
+
+// OverlongAnswer takes the place of an answer that is too long to be kept; [Action].Text then says so.
+var OverlongAnswer = json.RawMessage(`"…"`)
 
 // Judgement reads the answer of a judgement: whether the request can be met. ok reports whether it says so.
 func Judgement(answer json.RawMessage) (feasible, ok bool) {

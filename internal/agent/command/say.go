@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -42,18 +43,20 @@ func (t *Tail) Bytes() (data []byte, cut bool) {
 	return t.data, t.cut
 }
 
-// LastLine returns the last line that is not blank, without the blanks around it. It returns false if there is no such
-// line, or if its start was dropped.
-func (t *Tail) LastLine() (line string, ok bool) {
+// ErrOverlong is returned for an answer of more than [MaxAnswer] bytes.
+var ErrOverlong = fmt.Errorf("the answer has more than %d bytes", MaxAnswer)
+
+// LastLine returns the last line that is not blank, without the blanks around it, or "" if there is none. It returns
+// [ErrOverlong] if the start of that line was dropped.
+func (t *Tail) LastLine() (string, error) {
 	data, cut := t.Bytes()
 	data = bytes.TrimRight(data, " \t\r\n")
 	if at := bytes.LastIndexByte(data, '\n'); at >= 0 {
 		data = data[at+1:]
-	} else if cut {
-		return "", false
+	} else if cut && len(data) > 0 {
+		return "", ErrOverlong
 	}
-	line = strings.TrimSpace(string(data))
-	return line, line != ""
+	return strings.TrimSpace(string(data)), nil
 }
 
 // Word is a program's last message: an answer, or that it declines.

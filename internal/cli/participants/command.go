@@ -321,14 +321,20 @@ func (r *commandEpisode) conclude(ctx context.Context, env *environment.Environm
 		env.Finish(transcript.EndCrashed, crash(out))
 		return nil
 	}
-	text, ok := out.Stdout.LastLine()
+	text, err := out.Stdout.LastLine()
 	if r.line.Has(command.PlaceAnswer) {
-		if text, ok, err = readAnswer(answerFile); err != nil {
-			return err
-		}
+		text, err = readAnswer(answerFile)
+	}
+	if errors.Is(err, command.ErrOverlong) {
+		act := task.Action{Kind: task.ActionAnswer, Answer: task.OverlongAnswer, Text: err.Error()}
+		_, err = env.Step(ctx, task.Turn{Actions: []task.Action{act}})
+		return err
+	}
+	if err != nil {
+		return err
 	}
 	word, said := command.Read(text)
-	if !ok || !said {
+	if !said {
 		if err := r.unheard(ctx, env, r.failure()); err != nil {
 			return err
 		}
@@ -371,24 +377,27 @@ func crash(out *command.Outcome) string {
 	return message
 }
 
-// readAnswer reads the file in which a command leaves its answer. A missing file, or one that is too long or not
-// regular, is no answer.
-func readAnswer(path string) (text string, ok bool, err error) {
+// readAnswer reads the file in which a command leaves its answer, "" if it is missing or not regular. An answer that is
+// too long is a [command.ErrOverlong].
+func readAnswer(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
+		return "", nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("command: answer: %w", err)
+		return "", fmt.Errorf("command: answer: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > command.MaxAnswer {
-		return "", false, nil
+	if !info.Mode().IsRegular() {
+		return "", nil
+	}
+	if info.Size() > command.MaxAnswer {
+		return "", command.ErrOverlong
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", false, fmt.Errorf("command: answer: %w", err)
+		return "", fmt.Errorf("command: answer: %w", err)
 	}
-	return string(data), true, nil
+	return string(data), nil
 }
 
 // keepStderr writes the standard error of a command to the folder beside the run.

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,6 +240,9 @@ func (e *Environment) recordAnswer(ctx context.Context, a *task.Action) (task.Ob
 		return mistaken(task.CodeBadArguments, "An answer must be a JSON value."), nil
 	}
 	event := transcript.Event{Kind: transcript.EventAnswer, Turn: e.turns, Answer: a.Answer, Lenient: a.Lenient}
+	if bytes.Equal(a.Answer, task.OverlongAnswer) {
+		event.Message = a.Text
+	}
 	if ref, ok := answerReference(a.Answer); ok {
 		s := scope{outcomes: e.outcomes, number: e.calls + 1, turn: e.turns}
 		if o := e.outcomes[ref.Label]; o != nil && o.handle != nil && o.results == nil {

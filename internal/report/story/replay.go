@@ -266,7 +266,7 @@ func actionOf(e *transcript.Event) *task.Action {
 	case transcript.EventCall:
 		return &task.Action{Kind: task.ActionCall, Label: e.Label, Tool: e.Tool, Arguments: e.Arguments}
 	case transcript.EventAnswer, transcript.EventSentBack:
-		return &task.Action{Kind: task.ActionAnswer, Answer: e.Answer, Lenient: e.Lenient}
+		return &task.Action{Kind: task.ActionAnswer, Answer: e.Answer, Lenient: e.Lenient, Text: e.Message}
 	case transcript.EventDecline:
 		return &task.Action{Kind: task.ActionDecline, Text: e.Text}
 	case transcript.EventJudge:
