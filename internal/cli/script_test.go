@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/agent/python"
@@ -213,9 +214,11 @@ func (v *validated) validate(printed []byte) error {
 	return err
 }
 
-// valid validates the files of suites, runs and proxies by their schemas.
+// valid validates the files of suites, runs and proxies by their schemas, and any file of JSON or YAML by the schema of
+// that name.
 func valid(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) != 2, "valid suite|run|record|results PATH")
+	usage(ts, len(args) != 2 || neg && slices.Contains([]string{"suite", "run", "record", "results"}, args[0]),
+		"valid suite|run|record|results|SCHEMA PATH")
 	c, path := schemastest.Count{}, ts.MkAbs(args[1])
 	switch args[0] {
 	case "suite":
@@ -227,7 +230,13 @@ func valid(ts *testscript.TestScript, neg bool, args []string) {
 	case "results":
 		check(ts, results.validate([]byte(ts.ReadFile(args[1]))))
 	default:
-		ts.Fatalf("%q is not validated", args[0])
+		text, err := yaml.YAMLToJSON([]byte(ts.ReadFile(args[1])))
+		check(ts, err)
+		err = schemastest.Validate(args[0], text)
+		if (err != nil) != neg {
+			ts.Fatalf("%s by the schema %s: %v", path, args[0], err)
+		}
+		return
 	}
 	if args[0] != "results" && len(c) == 0 {
 		ts.Fatalf("%s has nothing to validate", path)

@@ -11,25 +11,18 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report/recipe"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 // fileState says how the reproduction of a folder was begun.
 const fileState = "reproduce.json"
 
-const stateFormat = "seatrial.reproduce/1"
-
-// state is what a folder was begun with.
-type state struct {
-	Format string   `json:"format"`
-	Paper  string   `json:"paper"`
-	Recipe string   `json:"recipe"` // digest
-	Flags  []string `json:"flags"`  // those that change what is measured
-}
-
 // begin writes the state of a new folder, or refuses one that was begun with other settings.
 func (o *order) begin() error {
-	want := state{stateFormat, o.recipe.Name, o.recipe.Digest, o.arguments(o.measured())}
+	want := recipe.State{
+		Format: recipe.StateFormat, Paper: o.recipe.Name, Recipe: o.recipe.Digest, Flags: o.arguments(o.measured()),
+	}
 	file := filepath.Join(o.out, fileState)
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +31,8 @@ func (o *order) begin() error {
 	if err != nil {
 		return diag.Usagef("%v", err).WithHint("give another --out")
 	}
-	var was state
-	if err := json.Unmarshal(data, &was); err != nil || was.Format != stateFormat {
+	var was recipe.State
+	if err := json.Unmarshal(data, &was); err != nil || was.Format != recipe.StateFormat {
 		return diag.Usagef("%s cannot be read", file).WithHint("give another --out")
 	}
 	show := func(flags []string) string {
@@ -62,7 +55,7 @@ func (o *order) begin() error {
 }
 
 // first makes a folder; it must be new or empty, so that it mixes with nothing else.
-func (o *order) first(file string, want state) error {
+func (o *order) first(file string, want recipe.State) error {
 	partial := file + ".partial" // a process that was killed may have left it
 	entries, err := os.ReadDir(o.out)
 	if err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != filepath.Base(partial) }) {

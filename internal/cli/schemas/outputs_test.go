@@ -107,8 +107,11 @@ func play(t *testing.T, s *suite.Suite) *runs.Run {
 }
 
 // elsewhere are schemas of files that only commands write. The scripts of the command line validate these: proxies,
-// writers, reviewers, embeddings.
-var elsewhere = []string{"record", "review", "vector", "written-request", "written-tool", schemas.ProxyFaults}
+// writers, reviewers, embeddings, reproductions, and what people write.
+var elsewhere = []string{
+	"record", "reproduce-state", "review", "vector", "written-request", "written-tool", schemas.ProxyFaults,
+	schemas.GateRules, schemas.Prices,
+}
 
 // Every file of real suites and runs is valid by its schema.
 func TestFilesAreValid(t *testing.T) {

@@ -81,6 +81,7 @@ func files() []entry {
 		of[story.BundleHead]("bundle", "the first line of a bundle", story.BundleFormat),
 		of[story.Case]("bundle-episode", "every other line of a bundle", transcript.Format),
 		of[record.Line]("record", "a line of a proxy's record.jsonl", ""),
+		of[recipe.State]("reproduce-state", "reproduce.json of a reproduction's folder", recipe.StateFormat),
 	}
 }
 
@@ -126,11 +127,39 @@ func outputs() []entry {
 
 func entries() []entry { return append(files(), outputs()...) }
 
-// Schemas that are not made from one type: of faults files, which people write, and of the settings of runs.
+// Schemas that are not made from one type alone: of files that people write in YAML, and of the settings of runs.
 const (
 	ProxyFaults = "proxy-faults"
+	GateRules   = "gate-rules"
+	Prices      = "prices"
 	Settings    = "settings"
 )
+
+// others are these schemas, in the order of the documentation.
+func others() []other {
+	return []other{
+		{ProxyFaults, "a file of `proxy --faults`, which people write in YAML", rules.Schema},
+		{GateRules, "a file of `gate --rules`, which people write in YAML", encoded(gateSchema)},
+		{Prices, "a file of `--prices`, which people write in YAML", encoded(pricesSchema)},
+		{Settings, settingsTitle, encoded(settingsSchema)},
+	}
+}
+
+type other struct {
+	name, title string
+	make        func() ([]byte, error)
+}
+
+// encoded makes a schema and encodes it.
+func encoded(make func() (*jsonschema.Schema, error)) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		s, err := make()
+		if err != nil {
+			return nil, err
+		}
+		return encode(s)
+	}
+}
 
 // Commands lists the schemas of what each command prints, by its name.
 func Commands() map[string][]string {
@@ -161,7 +190,10 @@ func Files() []string {
 	for _, e := range files() {
 		names = append(names, e.name)
 	}
-	return append(names, ProxyFaults, Settings)
+	for _, o := range others() {
+		names = append(names, o.name)
+	}
+	return names
 }
 
 // Results lists the schemas of what commands print.
@@ -213,11 +245,10 @@ func definitions(o *jsonschema.ForOptions) (map[string]*jsonschema.Schema, error
 
 // Of writes the schema of that name.
 func Of(name string) ([]byte, error) {
-	switch name {
-	case ProxyFaults:
-		return rules.Schema()
-	case Settings:
-		return encode(settingsSchema())
+	for _, o := range others() {
+		if o.name == name {
+			return o.make()
+		}
 	}
 	for _, e := range entries() {
 		if e.name != name {
@@ -256,11 +287,64 @@ func encode(s *jsonschema.Schema) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
+// gateSchema is the schema of a gate's rules. What the type has without a default is required, and what a file may
+// leave out is not.
+func gateSchema() (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[gate.Rules](&jsonschema.ForOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s.Title, s.Required = "rules of a gate", []string{"rules"}
+	s.Properties["cluster"].Enum = anyOf(report.Clusters())
+	list := s.Properties["rules"]
+	list.Types, list.Type = nil, "array" // a file without rules is refused
+	measure := list.Items.Properties["measure"]
+	measure.Enum = anyOf(gate.Measures())
+	for _, bound := range []string{"at_least", "at_most", "margin"} {
+		list.Items.Properties[bound].Types, list.Items.Properties[bound].Type = nil, "number"
+		list.Items.OneOf = append(list.Items.OneOf, &jsonschema.Schema{Required: []string{bound}})
+	}
+	return s, nil
+}
+
+func anyOf(names []string) []any {
+	list := make([]any, len(names))
+	for i, name := range names {
+		list[i] = name
+	}
+	return list
+}
+
+// pricesSchema is the schema of a price table, which [model.ParsePrices] reads.
+func pricesSchema() (*jsonschema.Schema, error) {
+	zero := 0.0
+	closed := &jsonschema.Schema{Not: &jsonschema.Schema{}}
+	entry := &jsonschema.Schema{
+		Type: "object", AdditionalProperties: closed, Required: []string{"input", "output"},
+		Properties: map[string]*jsonschema.Schema{
+			"model":  {Type: "string", Description: "PROVIDER/NAME"},
+			"prefix": {Type: "string", Description: "of the names of models; the longest wins"},
+		},
+		OneOf: []*jsonschema.Schema{{Required: []string{"model"}}, {Required: []string{"prefix"}}},
+	}
+	for _, name := range []string{"input", "output", "cached"} {
+		entry.Properties[name] = &jsonschema.Schema{
+			Type: "number", Minimum: &zero, Description: "US dollars for a million tokens",
+		}
+	}
+	return &jsonschema.Schema{
+		Title: "a price table", Type: "object", AdditionalProperties: closed, Required: []string{"prices"},
+		Properties: map[string]*jsonschema.Schema{"prices": {Type: "array", Items: entry}},
+	}, nil
+}
+
+const settingsTitle = "the column settings of a run's table run"
+
 // settingsSchema is the schema of the settings of a run: those of `run`, and what other commands that begin runs add.
-func settingsSchema() *jsonschema.Schema {
+func settingsSchema() (*jsonschema.Schema, error) {
 	texts := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
 	s := &jsonschema.Schema{
-		Title: "the column settings of a run's table run", Type: "object", Properties: map[string]*jsonschema.Schema{},
+		Title: settingsTitle, Type: "object", Properties: map[string]*jsonschema.Schema{},
 		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 			{Types: []string{"string", "number", "boolean"}}, texts,
 		}},
@@ -271,5 +355,5 @@ func settingsSchema() *jsonschema.Schema {
 			s.Properties[name] = texts
 		}
 	}
-	return s
+	return s, nil
 }

@@ -67,8 +67,9 @@ func listing() string {
 	for _, e := range files() {
 		row(e.name, e.title, e.format)
 	}
-	row(ProxyFaults, "a file of `proxy --faults`, which people write", "")
-	row(Settings, settingsSchema().Title, "")
+	for _, o := range others() {
+		row(o.name, o.title, "")
+	}
 	for _, e := range outputs() {
 		row(e.name, e.title, e.format)
 	}

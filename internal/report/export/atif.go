@@ -68,6 +68,20 @@ type atifMetrics struct {
 	CompletionTokens int     `json:"completion_tokens"`
 	CachedTokens     int     `json:"cached_tokens"`
 	CostUSD          float64 `json:"cost_usd"`
+
+	Extra *atifTokens `json:"extra,omitempty"`
+}
+
+// atifTokens are the tokens that ATIF has no field for.
+type atifTokens struct {
+	Reasoning int `json:"reasoning_tokens"` // of completion_tokens
+}
+
+func otherTokens(u task.Usage) *atifTokens {
+	if u.ReasoningTokens == 0 {
+		return nil
+	}
+	return &atifTokens{u.ReasoningTokens}
 }
 
 type finalMetrics struct {
@@ -76,6 +90,8 @@ type finalMetrics struct {
 	CachedTokens     int     `json:"total_cached_tokens"`
 	CostUSD          float64 `json:"total_cost_usd"`
 	Steps            int     `json:"total_steps"`
+
+	Extra *atifTokens `json:"extra,omitempty"`
 }
 
 // atifEvidence is what conditions did in a step.
@@ -157,7 +173,8 @@ func (a *atif) trajectory(e *played) *trajectory {
 	t.FinalMetrics.Steps = len(t.Steps)
 	if end := e.Transcript.End(); end != nil && end.Usage != nil {
 		u := end.Usage
-		t.FinalMetrics = finalMetrics{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CostUSD, len(t.Steps)}
+		t.FinalMetrics = finalMetrics{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CostUSD, len(t.Steps),
+			otherTokens(*u)}
 	}
 	return t
 }
@@ -175,7 +192,7 @@ func agentStep(e *played, t *turn) trajectoryStep {
 		if u.Requests > 0 {
 			s.LLMCallCount = &u.Requests
 		}
-		s.Metrics = &atifMetrics{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CostUSD}
+		s.Metrics = &atifMetrics{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CostUSD, otherTokens(u)}
 	case !strings.ContainsAny(e.Transcript.Header.Agent, ":/"):
 		none := 0 // a scripted policy
 		s.LLMCallCount = &none

@@ -211,8 +211,12 @@ func (x *exporter) eeeSample(e *played, l *eeeLog, name string) object {
 			"cause": g.Cause, "fault_took_effect": strconv.FormatBool(g.Landed), "transcript_digest": e.Digest}}
 	if end := e.Transcript.End(); end != nil && end.Usage != nil && end.Usage.Requests > 0 {
 		u := end.Usage
-		s["token_usage"] = object{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens,
+		usage := object{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens,
 			"total_tokens": u.InputTokens + u.OutputTokens, "input_tokens_cache_read": u.CachedTokens}
+		if u.ReasoningTokens > 0 {
+			usage["reasoning_tokens"] = u.ReasoningTokens
+		}
+		s["token_usage"] = usage
 	}
 	return s
 }

@@ -48,6 +48,7 @@ type (
 		InputTokens  int64     `parquet:"input_tokens"`
 		OutputTokens int64     `parquet:"output_tokens"`
 		CachedTokens int64     `parquet:"cached_tokens"`
+		Reasoning    int64     `parquet:"reasoning_tokens"` // of output_tokens
 		CostUSD      float64   `parquet:"cost_usd"`
 		StartedAt    time.Time `parquet:"started_at,timestamp(microsecond)"`
 		ElapsedMS    float64   `parquet:"elapsed_ms"`
@@ -260,6 +261,7 @@ func (x *exporter) episodeRow(e *played) episodeRow {
 		if u := end.Usage; u != nil {
 			row.InputTokens, row.OutputTokens, row.CachedTokens = int64(u.InputTokens), int64(u.OutputTokens),
 				int64(u.CachedTokens)
+			row.Reasoning = int64(u.ReasoningTokens)
 			row.CostUSD = u.CostUSD
 		}
 	}

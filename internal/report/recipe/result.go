@@ -12,6 +12,17 @@ import (
 // Format is the version of a [Document].
 const Format = "seatrial.reproduction/1"
 
+// StateFormat is the version of a [State].
+const StateFormat = "seatrial.reproduce/1"
+
+// State is what the folder of a reproduction was begun with.
+type State struct {
+	Format string   `json:"format"`
+	Paper  string   `json:"paper"`
+	Recipe string   `json:"recipe"` // digest
+	Flags  []string `json:"flags"`  // those that change what is measured
+}
+
 // Document is the JSON form of a [Result].
 type Document struct {
 	Format  string           `json:"format"`
