@@ -114,13 +114,15 @@ const (
 
 // fit judges whether a tool may replace a needed one by what a caller has: all that it requires can be filled from
 // the right call, and it is about the same thing. It is doubtful where all but one can be filled and the names share a
-// word, or where several numbers are all that it requires: interest and future value.
+// word, where several numbers are filled and at most one is missing (interest, with periods a year, and future value),
+// and where the tools are related: the values for another form of the question can follow from its words.
 func (s *Shelf) fit(t *task.Tool, n *Need) fit {
 	missing, topic := n.unfilled(t), s.sameTopic(t, n.Tool)
 	switch {
 	case missing == 0 && topic:
 		return serving
-	case missing == 1 && s.sameName(t, n.Tool), missing == 0 && required(t).numbers >= many:
+	case missing == 1 && s.sameName(t, n.Tool), missing <= 1 && required(t).numbers-missing >= many,
+		s.Similarity(t, n.Tool) >= s.measure.Related:
 		return doubtful
 	default:
 		return unfit

@@ -80,7 +80,11 @@ func TestNoSubstituteServes(t *testing.T) {
 	interest := numbers("compound", "Money after years.", "money", "rate", "years")
 	growth := numbers("population", "People after births.", "people", "births", "decades")
 	bread := numbers("bake", "Bakes loaves.", "loaves", "minutes")
-	s, err := NewShelf(t.Context(), Lexical, []*task.Tool{gcd, hcf, lcm, interest, growth, bread})
+	compound := numbers("fund", "Money later.", "cash", "percent", "years", "periods")
+	heart := shelved("deck.odds", "Probability of drawing a suit from a deck of cards.", "suit", "kind")
+	odds := numbers("drawing", "Probability of drawing some cards from a deck of cards.", "total", "desired")
+	s, err := NewShelf(t.Context(), Lexical,
+		[]*task.Tool{gcd, hcf, lcm, interest, growth, bread, compound, heart, odds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +101,10 @@ func TestNoSubstituteServes(t *testing.T) {
 		{bread, gcd, two, unfit},
 		{growth, interest, []any{1.0, 2.0, 3.0}, doubtful},
 		{growth, interest, []any{1.0, "two"}, unfit},
+		{compound, interest, []any{1.0, 2.0, 3.0}, doubtful}, // all but one of four
+		{compound, interest, []any{1.0, 2.0}, unfit},
+		{odds, heart, []any{"hearts", "standard"}, doubtful}, // none is known, and they are related
+		{bread, heart, []any{"hearts", "standard"}, unfit},
 	} {
 		if got := s.fit(c.tool, &Need{Tool: c.needed, Values: c.values}); got != c.want {
 			t.Errorf("%s for %s with %v: %d, want %d", c.tool.Name, c.needed.Name, c.values, got, c.want)
