@@ -274,7 +274,7 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 			rest = fmt.Sprintf("%d right  %s", p.Right, rest)
 		}
 		if p.Usage.CostUSD > 0 {
-			rest += fmt.Sprintf("  $%.2f", p.Usage.CostUSD)
+			rest += "  $" + table.Money(p.Usage.CostUSD)
 		}
 		if retries, reason := spent.Retries(); retries > 0 {
 			rest += fmt.Sprintf("  %d retries, last: %s", retries, reason)

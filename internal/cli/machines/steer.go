@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/fleet"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/spf13/cobra"
 )
 
@@ -178,8 +179,8 @@ func (h *Host) printStatus(s *fleet.Status) {
 	}
 	h.Printf("%d of %d episodes  %.0f a minute  %s left  %d invalid%s\n", s.Done, s.Total, s.PerMinute, left, s.Invalid,
 		paused)
-	h.Printf("%d given out  concurrency %d  %d requests  %d tokens  $%.2f  %d retries\n", s.UnderWay, s.Concurrency,
-		s.Requests, s.Tokens, s.CostUSD, s.Retries)
+	h.Printf("%d given out  concurrency %d  %d requests  %d tokens  $%s  %d retries\n", s.UnderWay, s.Concurrency,
+		s.Requests, s.Tokens, table.Money(s.CostUSD), s.Retries)
 	if s.Returned+s.Refused+s.Repeated+s.Lost+len(s.Conflicts) > 0 {
 		h.Printf("%d returned  %d records refused  %d repeated  %d contradict  %d workers vanished\n", s.Returned, s.Refused,
 			s.Repeated, len(s.Conflicts), s.Lost)

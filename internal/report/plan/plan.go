@@ -298,7 +298,7 @@ func (p *Plan) Text(width int) string {
 		table.Count("tasks", "tasks", 0, func(o *Option) int { return o.Tasks }),
 		table.Count("episodes", "episodes", 0, func(o *Option) int { return o.Episodes }),
 		table.Number("tokens", "tokens", 0, table.Fixed(0), "unknown", func(o *Option) *float64 { return o.Tokens }),
-		table.Number("US$", "cost_usd", 0, table.Fixed(2), "unknown", func(o *Option) *float64 { return o.CostUSD }),
+		table.Number("US$", "cost_usd", 0, table.Money, "unknown", func(o *Option) *float64 { return o.CostUSD }),
 	}).WithNotes(fmt.Sprintf("%d arms; two-sided tests at %.4g each. Where a "+
 		"task has several instances (under faults), each counts as a task. Variance of the difference: %.4f between "+
 		"tasks, %.4f within for each trial; design effect %.2f.", p.Arms, p.Alpha, p.Between, p.WithinA+p.WithinB, p.Effect))

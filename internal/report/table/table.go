@@ -261,6 +261,14 @@ func Dollars(v float64) string {
 	return Fixed(4)(v)
 }
 
+// Money writes an amount of dollars in cents, and one below a dollar with two digits more.
+func Money(v float64) string {
+	if v > 0 && v < 1 {
+		return Fixed(4)(v)
+	}
+	return Fixed(2)(v)
+}
+
 // PValue writes a p value.
 func PValue(p float64) string {
 	if p < 0.001 {
