@@ -62,6 +62,9 @@ type Coordinator struct {
 	model *gate
 	other *gate
 
+	// What the server has lost, until it is made again, as in [queue]. Only checkStreams uses these.
+	lost, lostOrders bool
+
 	mu         sync.Mutex
 	expected   map[string]*expected
 	outbox     map[string][]*expected   // by class: orders that wait for others to travel with
@@ -109,15 +112,16 @@ type expected struct {
 	sequence uint64        // number of the newest message with the order; 0 before the first
 	alone    bool          // in that message
 	returned int
-	reasons  []string // why it was returned or refused: different ones, in the order of their coming
+	reasons  []string // why it was returned or refused: without repetitions, in order of arrival
 }
 
-// maxReason bounds a reason that a worker tells, in bytes.
+// maxReason bounds a reason that a worker tells, with the worker's name, in bytes.
 const maxReason = 1 << 10
 
 // note keeps why an order was not carried out. The caller holds the lock.
 func (e *expected) note(worker, reason string) {
-	text := worker + ": " + strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
+	text := worker + ": " + reason
+	text = strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
 	if len(e.reasons) < maxDeliver && !slices.Contains(e.reasons, text) {
 		e.reasons = append(e.reasons, text)
 	}
@@ -130,12 +134,12 @@ type outcome struct {
 }
 
 // Start makes the streams and begins to listen to workers.
-func Start(ctx context.Context, config Config) (c *Coordinator, err error) {
+func Start(ctx context.Context, config Config) (_ *Coordinator, err error) {
 	random := make([]byte, 8)
 	if _, err := rand.Read(random); err != nil {
 		return nil, err
 	}
-	c = &Coordinator{
+	c := &Coordinator{
 		Config: config, names: names{config.ID}, epoch: hex.EncodeToString(random), began: time.Now(),
 		model: newGate(config.Concurrency), other: newGate(config.Window),
 		expected: map[string]*expected{}, early: map[string]chan struct{}{},
@@ -384,6 +388,8 @@ func (c *Coordinator) watch(ctx context.Context) {
 	for pause(ctx, beatEvery) == nil {
 		if c.Conn.IsClosed() {
 			close(c.broken)
+			c.model.shut(false) // who waits there finds out
+			c.other.shut(false)
 			return
 		}
 		c.tell(c.state())

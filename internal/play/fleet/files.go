@@ -184,8 +184,9 @@ func verify(dir string, files []File) error {
 }
 
 // evict removes the folders that were used longest ago, and that no worker uses, until there is room for a number of
-// bytes. A folder of this name does not count: it is replaced. What killed workers have fetched in part is removed too.
-func (c *Cache) evict(ctx context.Context, need int64, but string) error {
+// bytes. The folder at replaced does not count, and the caller holds the right to it. What killed workers have fetched
+// in part is removed too. If the folders in use leave no room, it removes no whole one.
+func (c *Cache) evict(ctx context.Context, need int64, replaced string) error {
 	entries, err := os.ReadDir(c.Folder)
 	if err != nil {
 		return err
@@ -196,35 +197,49 @@ func (c *Cache) evict(ctx context.Context, need int64, but string) error {
 		size int64
 	}
 	var list []kept
-	var total int64
+	var total, used int64 // bytes of all, and of those in use
 	for _, e := range entries {
 		info, err := e.Info()
 		path := filepath.Join(c.Folder, e.Name())
-		if err != nil || !e.IsDir() || path == but {
+		if err != nil || !e.IsDir() || path == replaced {
 			continue
 		}
 		if digest, partial := strings.CutPrefix(e.Name(), fetchingPrefix); partial {
 			digest, _, _ = strings.Cut(digest, "-")
-			if err := removeUnheld(ctx, path, filepath.Join(c.Folder, digest)); err != nil {
+			removed, err := removePart(ctx, path, filepath.Join(c.Folder, digest), replaced)
+			if err != nil {
 				return err
+			}
+			if !removed {
+				size := sizeOf(path)
+				total, used = total+size, used+size
 			}
 			continue
 		}
 		k := kept{path: path, used: info.ModTime(), size: sizeOf(path)}
 		list, total = append(list, k), total+k.size
 	}
+	if total+need <= c.Bound {
+		return nil
+	}
+	for _, k := range list {
+		if c.inUse(ctx, filepath.Base(k.path)) {
+			used += k.size
+		}
+	}
+	if used+need > c.Bound {
+		return &TooSmallError{Need: need, Used: used, Bound: c.Bound}
+	}
 	slices.SortFunc(list, func(a, b kept) int { return a.used.Compare(b.used) })
 	for _, k := range list {
 		if total+need <= c.Bound {
 			break
 		}
-		if c.inUse(ctx, filepath.Base(k.path)) {
-			continue
-		}
-		if err := removeUnheld(ctx, k.path, k.path); err != nil {
+		removed, err := removeUnheld(ctx, k.path, k.path, func() bool { return !c.inUse(ctx, filepath.Base(k.path)) })
+		if err != nil {
 			return err
 		}
-		if _, err := os.Stat(k.path); errors.Is(err, fs.ErrNotExist) {
+		if removed {
 			total -= k.size
 		}
 	}
@@ -250,10 +265,17 @@ func sizeOf(dir string) (size int64) {
 
 // inUse reports whether a worker plays from the folder of a digest. It removes the marks of killed workers.
 func (c *Cache) inUse(ctx context.Context, digest string) bool {
-	const ending = ".lock"                                                            // of [episode.Hold]
-	marks, _ := filepath.Glob(filepath.Join(c.Folder, usedPrefix+digest+"-*"+ending)) // the pattern is well formed
-	for _, mark := range marks {
-		release, err := episode.Hold(ctx, strings.TrimSuffix(mark, ending))
+	const ending = ".lock" // of [episode.Hold]
+	entries, err := os.ReadDir(c.Folder)
+	if err != nil {
+		return true // nothing is known
+	}
+	for _, e := range entries {
+		mark, locks := strings.CutSuffix(e.Name(), ending)
+		if !locks || !strings.HasPrefix(mark, usedPrefix+digest+"-") {
+			continue
+		}
+		release, err := episode.Hold(ctx, filepath.Join(c.Folder, mark))
 		if err != nil {
 			return true
 		}
@@ -262,18 +284,29 @@ func (c *Cache) inUse(ctx context.Context, digest string) bool {
 	return false
 }
 
-// removeUnheld removes a folder unless a worker has the right to what it fetches.
-func removeUnheld(ctx context.Context, dir, right string) error {
+// removePart removes a folder that was fetched in part for the one at whole, unless a worker fetches it.
+func removePart(ctx context.Context, dir, whole, replaced string) (removed bool, err error) {
+	if whole == replaced { // the right to it is the caller's
+		return true, os.RemoveAll(dir)
+	}
+	return removeUnheld(ctx, dir, whole, func() bool { return true })
+}
+
+// removeUnheld removes a folder unless a worker has the right to what it fetches, or it may not be removed then.
+func removeUnheld(ctx context.Context, dir, right string, may func() bool) (removed bool, err error) {
 	release, err := episode.Hold(ctx, right)
 	var taken *episode.LockedError
 	if errors.As(err, &taken) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer release()
-	return os.RemoveAll(dir)
+	if !may() {
+		return false, nil
+	}
+	return true, os.RemoveAll(dir)
 }
 
 // fetch asks for a file piece by piece.

@@ -447,9 +447,15 @@ func TestTheCacheOfSuitesHasABound(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, conn, _ := coordinated(t, func(config *Config) { config.Folder, config.Welcome.Files = sent, files })
-	cache := Cache{Folder: t.TempDir(), Bound: 1000}
-	if err := os.Mkdir(filepath.Join(cache.Folder, fetchingPrefix+"killed-1"), 0o700); err != nil {
+	cache := Cache{Folder: filepath.Join(t.TempDir(), "[a]"), Bound: 1000} // the name is no pattern
+	if err := os.Mkdir(cache.Folder, 0o700); err != nil {
 		t.Fatal(err)
+	}
+	mine := fetchingPrefix + Digest(files) + "-1" // of a worker that was killed while it fetched the same files
+	for _, part := range []string{fetchingPrefix + "killed-1", mine} {
+		if err := os.Mkdir(filepath.Join(cache.Folder, part), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	leave, err := hold(t.Context(), filepath.Join(cache.Folder, usedPrefix+"used-1"))
 	if err != nil {
@@ -471,7 +477,8 @@ func TestTheCacheOfSuitesHasABound(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(dir, "suite")); err != nil || len(got) != 400 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	for name, want := range map[string]bool{"oldest": false, "old": true, "used": true, fetchingPrefix + "killed-1": false} {
+	for name, want := range map[string]bool{"oldest": false, "old": true, "used": true, fetchingPrefix + "killed-1": false,
+		mine: false} {
 		if _, err := os.Stat(filepath.Join(cache.Folder, name)); (err == nil) != want {
 			t.Errorf("%s is kept: %v, want %v", name, err == nil, want)
 		}
@@ -484,6 +491,9 @@ func TestTheCacheOfSuitesHasABound(t *testing.T) {
 	// What does not fit beside folders in use is refused, and fits when its workers have left.
 	if err := cache.evict(t.Context(), 400, "another"); !reflect.DeepEqual(err, &TooSmallError{400, 700, 1000}) {
 		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(cache.Folder, "old")); err != nil {
+		t.Errorf("a folder was removed in vain: %v", err)
 	}
 	release()
 	second()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// gate lets a number of goroutines pass that can be changed at any time, in the order of their coming.
+// gate lets a number of goroutines pass that can be changed at any time, in order of arrival.
 type gate struct {
 	mu      sync.Mutex
 	limit   int

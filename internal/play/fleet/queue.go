@@ -73,15 +73,19 @@ func (c *Coordinator) checkStreams(ctx context.Context) {
 	if err != nil {
 		return // the server is away; it is asked again
 	}
+	c.lost, c.lostOrders = c.lost || q.lost, c.lostOrders || q.lostOrders
+	again := false
 	var gone map[uint64]bool
-	if q.lost {
+	if c.lost {
 		created, err := c.streams(bounded)
 		if err == nil {
 			err = c.consume(ctx)
 		}
 		if err != nil {
-			return // it is still lost in the next round
+			return // the next round tries again
 		}
+		again = c.lostOrders
+		c.lost, c.lostOrders = false, false
 		c.mu.Lock()
 		c.created = created
 		c.mu.Unlock()
@@ -96,7 +100,7 @@ func (c *Coordinator) checkStreams(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.expected {
-		if !e.given && (q.lost || e.sent.IsZero() || gone[e.sequence]) {
+		if !e.given && (again || e.sent.IsZero() || gone[e.sequence]) {
 			c.post(e)
 		}
 	}
@@ -104,9 +108,10 @@ func (c *Coordinator) checkStreams(ctx context.Context) {
 
 // queue is what the server says of the streams of the run.
 type queue struct {
-	lost     bool            // a stream or a consumer does not exist, or not since the run began
-	messages uint64          // with orders
-	idle     map[string]bool // classes of which no message waits for a worker or is at one
+	lost       bool            // a stream or a consumer does not exist, or not since the run began
+	lostOrders bool            // it is not the consumer of records alone
+	messages   uint64          // with orders
+	idle       map[string]bool // classes without messages, waiting or delivered
 }
 
 // look asks the server about the streams and consumers.
@@ -119,12 +124,12 @@ func (c *Coordinator) look(ctx context.Context) (*queue, error) {
 		stream, err := c.js.Stream(ctx, name)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
-			q.lost = true
+			q.lost, q.lostOrders = true, true
 			return q, nil
 		case err != nil:
 			return nil, err
 		case !stream.CachedInfo().Created.Equal(known[i]):
-			q.lost = true
+			q.lost, q.lostOrders = true, true
 		case i == 0:
 			q.messages = stream.CachedInfo().State.Msgs
 		}
@@ -138,6 +143,7 @@ func (c *Coordinator) look(ctx context.Context) (*queue, error) {
 		switch {
 		case errors.Is(err, jetstream.ErrConsumerNotFound):
 			q.lost = true
+			q.lostOrders = q.lostOrders || name[1] != commit
 		case err != nil:
 			return nil, err
 		case consumer.CachedInfo().NumPending == 0 && consumer.CachedInfo().NumAckPending == 0:

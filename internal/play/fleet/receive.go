@@ -272,13 +272,17 @@ func (c *Coordinator) take(ctx context.Context, p *parcel, record *episode.Recor
 	case <-ctx.Done():
 		return // it stays in the stream for the next coordinator
 	}
+	if c.give(id, outcome{record, stored}) { // somebody came to wait for it
+		<-c.comparing
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending {
 		return // as above
 	}
 	first := c.early[id]
-	if e := c.expected[id]; e != nil {
+	if e := c.expected[id]; e != nil && e.given {
 		first = e.stored
 	}
 	c.running.Go(func() {

@@ -279,10 +279,10 @@ func TestALongEpisodeStaysWithItsWorker(t *testing.T) {
 }
 
 // idler does nothing until it is interrupted.
-type idler struct{ began chan struct{} }
+type idler struct{ begin func() }
 
 func (a *idler) Next(ctx context.Context, _ *task.View, _ []task.Observation) (task.Turn, error) {
-	close(a.began)
+	a.begin()
 	<-ctx.Done()
 	return task.Turn{}, ctx.Err()
 }
@@ -292,8 +292,9 @@ func (a *idler) Next(ctx context.Context, _ *task.View, _ []task.Observation) (t
 func TestWorkersEndWhenNoEpisodeIsLeft(t *testing.T) {
 	s := newSteered(t, func(*suite.Instance) error { return nil })
 	began := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(began) }) // the returned order can reach the second worker too
 	s.run.Participants[0].New = func(*suite.Instance, *task.Task, int) (episode.Agent, error) {
-		return &idler{began}, nil
+		return &idler{begin}, nil
 	}
 	early, late := s.worker("early"), s.worker("late")
 	c, end := team(t, s.run, 0, s.access)
