@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -32,12 +33,16 @@ func rule(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 			tk = t
 		}
 	}
+	lacks := false
+	if tk == nil {
+		tk, lacks = reworded(s, asked)
+	}
 	if tk == nil {
 		return modeltest.Fail(400, "invalid_request_error", "that is no question of the suite")
 	}
 	var call *task.Call
 	for i := range tk.Plans {
-		if shown(c.System+asked, &tk.Plans[i]) && call == nil {
+		if !lacks && shown(c.System+asked, &tk.Plans[i]) && call == nil {
 			call = &tk.Plans[i].Calls[0]
 		}
 	}
@@ -59,6 +64,25 @@ func rule(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 	default:
 		return modeltest.Say("I am sorry. Nothing that I have would tell me that.")
 	}
+}
+
+// reworded returns the task of the instance whose reworded request is asked, and whether the request lacks a detail.
+func reworded(s *suite.Suite, asked string) (tk *task.Task, lacks bool) {
+	tasks := s.Index()
+	for _, in := range s.Instances {
+		for _, c := range in.Conditions {
+			r, err := c.Request()
+			if err != nil || r == nil {
+				continue
+			}
+			for _, text := range r.Texts {
+				if strings.Contains(asked, text.Content) {
+					return tasks[in.Task], c.Lacks() && r.Variant != condition.VariantComplete
+				}
+			}
+		}
+	}
+	return nil, false
 }
 
 // shown reports whether a text contains the specifications of all tools of a plan.

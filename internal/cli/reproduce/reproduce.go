@@ -14,6 +14,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/cli/decide"
 	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -60,7 +61,14 @@ var (
 func (o *order) measured() []string {
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(buildFlags, runFlags))))
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains(freely, name) && !(name == "judge" && o.given.Changed("writer")) // it judges forms, too
+		return slices.Contains(freely, name) && !(name == "judge" && slices.ContainsFunc(o.suites(), o.judgesForms))
+	})
+}
+
+// judgesForms reports whether the judge also takes part in building a suite: a writer restates its requests.
+func (o *order) judgesForms(s recipe.Suite) bool {
+	return o.given.Changed("writer") && slices.ContainsFunc(s.Build.Strings("condition"), func(combined string) bool {
+		return slices.Contains(strings.Split(combined, "+"), condition.NameRestate)
 	})
 }
 
@@ -121,6 +129,9 @@ func (h *Host) Command() *cobra.Command {
 			f.AddFlag(flag)
 		}
 	}
+	f.Lookup("judge").Usage = "model as PROVIDER/NAME that assesses explanations of the protocol explain, also of " +
+		"finished runs; with --writer, where a suite is built under restate, it also says whether a value in another form " +
+		"means the same"
 	return cmd
 }
 
@@ -281,7 +292,8 @@ func (o *order) arguments(names []string) []string {
 // buildArguments are the arguments of `build` for a suite: the recipe's, then the user's.
 func (o *order) buildArguments(s recipe.Suite) []string {
 	names := slices.DeleteFunc(slices.Clone(buildFlags), func(name string) bool {
-		return name == "corpus" || (name == "prompts" || name == "judge") && !o.given.Changed("writer") ||
+		return name == "corpus" || name == "prompts" && !o.given.Changed("writer") ||
+			name == "judge" && !o.judgesForms(s) ||
 			name == "base-url" && !o.given.Changed("writer") && !o.given.Changed("embeddings")
 	})
 	args := s.Build.Arguments()
