@@ -124,7 +124,9 @@ func Of(
 		c.Limits = append(c.Limits, "No trivial agent ("+strings.Join(trivial, ", ")+") took part, so the run does not "+
 			"measure what success without skill is.")
 	}
-	if world := string(settings[worldSetting]); world == "" || world == "0" {
+	if world := string(settings[worldSetting]); !runnable(&m.Counts) {
+		c.Limits = append(c.Limits, "A model may know questions that are public.")
+	} else if world == "" || world == "0" {
 		c.Limits = append(c.Limits, "A model may know questions and rows that are public. Runs on fresh worlds "+
 			"(run --world) measure what it remembers.")
 	}
@@ -160,14 +162,41 @@ func (c *Card) limit(n *suite.Counts) {
 			c.Limits = append(c.Limits, fmt.Sprintf("%d of %d tasks %s.", flaw.n, n.Tasks, flaw.text))
 		}
 	}
+	if forms := vouched(n); forms > 0 {
+		c.Limits = append(c.Limits, fmt.Sprintf("Forms of values that count as right in lenient grading because a model "+
+			"vouched for them when the suite was built: %d.", forms))
+	}
+}
+
+// runnable reports whether some tasks have tools that can be run.
+func runnable(n *suite.Counts) bool { return n.Static == 0 || n.Static < n.Tasks }
+
+// vouched is the number of forms that lenient grading takes because a model vouched for them.
+func vouched(n *suite.Counts) int {
+	if n.Judged == nil {
+		return 0
+	}
+	return n.Judged.Taken
 }
 
 // validityOf says what backs the results.
 func validityOf(n *suite.Counts, r *report.Report) []string {
+	right := fmt.Sprintf("Right answers: all plans of %d examples were executed, on the published databases and on "+
+		"generated neighbours, and agree with the SQL.", n.Proven)
+	renewal := "The suite can be renewed when it becomes known or too easy: run --world plays it on fresh " +
+		"rows, and build makes another from other questions, conditions or seeds, with the same proofs. Digests tell " +
+		"versions apart."
+	if !runnable(n) {
+		right = fmt.Sprintf("Right calls: those of %d tasks were checked without execution.", n.Static)
+		renewal = "The suite can be renewed when it becomes known or too easy: build makes another from other questions, " +
+			"conditions or seeds, with the same checks. Digests tell versions apart."
+	}
+	grades := "Grades come from the transcript and the task alone. No model takes part in them."
+	if vouched(n) > 0 {
+		grades = "Grades come from the transcript and the suite alone. No model takes part in strict grading."
+	}
 	list := []string{
-		fmt.Sprintf("Right answers: all plans of %d examples were executed, on the published databases and on generated "+
-			"neighbours, and agree with the SQL.", n.Proven),
-		"Grades come from the transcript and the task alone. No model takes part in them.",
+		right, grades,
 		"Agents are shown requests and tools. Queries, plans and right answers are not among what they are sent.",
 	}
 	if n.Mutants.Made > 0 {
@@ -178,9 +207,7 @@ func validityOf(n *suite.Counts, r *report.Report) []string {
 		list = append(list, "Faults: for each instance, a policy that ignores the fault was executed and failed, and a "+
 			"policy that uses what an agent sees recovered within the budget, or the instance is proven to be hopeless.")
 	}
-	list = append(list, "The suite can be renewed when it becomes known or too easy: run --world plays it on fresh "+
-		"rows, and build makes another from other questions, conditions or seeds, with the same proofs. Digests tell "+
-		"versions apart.")
+	list = append(list, renewal)
 	clusters := "distinct SQL (variants of a question count as one), and tests flip whole tasks"
 	if r.Cluster != "" {
 		clusters = r.Cluster + ", and so do tests"
@@ -217,8 +244,12 @@ func (c *Card) Markdown() string {
 		fmt.Fprintf(&b, "- corpus %s (%s), licence %s, %d examples, digest `%s`\n", table.Escape(corpus.Name), corpus.Kind,
 			table.Escape(corpus.Licence), corpus.Examples, corpus.Digest)
 	}
-	fmt.Fprintf(&b, "- %d examples proven by execution, %d checked without execution; grades need no model\n",
-		c.Counts.Proven, c.Counts.Static)
+	grades := "grades"
+	if vouched(&c.Counts) > 0 {
+		grades = "strict grades"
+	}
+	fmt.Fprintf(&b, "- %d examples proven by execution, %d checked without execution; %s need no model\n",
+		c.Counts.Proven, c.Counts.Static, grades)
 	fmt.Fprintf(&b, "- %d tasks with %d tools\n- cost: $%.4f\n\n## Settings\n\n", c.Counts.Tasks, c.Counts.Tools,
 		c.CostUSD)
 	for _, name := range slices.Sorted(maps.Keys(c.Settings)) {

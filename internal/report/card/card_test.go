@@ -58,6 +58,49 @@ func TestCardNamesTheLimitsOfARun(t *testing.T) {
 	}
 }
 
+// TestCardClaimsWhatTheSuiteHas tells suites whose tools run from those whose calls are compared, and grading that no
+// model takes part in from forms that a model vouched for.
+func TestCardClaimsWhatTheSuiteHas(t *testing.T) {
+	const (
+		fresh, proofs     = "run --world", "same proofs"
+		unaided, strict   = "No model takes part in them.", "No model takes part in strict grading."
+		vouched, executed = "because a model vouched for them when the suite was built: 3.", "were executed"
+	)
+	r, err := report.Build(nil, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		counts      suite.Counts
+		has, hasNot []string
+	}{
+		"run":               {suite.Counts{Tasks: 7, Proven: 7}, []string{fresh, proofs, executed, unaided}, []string{strict, "vouched"}},
+		"some are compared": {suite.Counts{Tasks: 7, Static: 6, Proven: 1}, []string{fresh, proofs, executed}, nil},
+		"all are compared": {suite.Counts{Tasks: 7, Static: 7}, []string{"same checks", "7 tasks were checked", unaided},
+			[]string{fresh, proofs, executed, strict, "vouched"}},
+		"nothing was taken": {suite.Counts{Tasks: 7, Static: 7, Judged: &suite.JudgedCounts{Asked: 9, Same: 4, Fooled: 1}},
+			[]string{unaided, "; grades need no model"}, []string{strict, "vouched"}},
+		"forms were taken": {suite.Counts{Tasks: 7, Static: 7, Judged: &suite.JudgedCounts{Asked: 9, Same: 4, Taken: 3}},
+			[]string{strict, vouched, "; strict grades need no model"}, []string{unaided}},
+	} {
+		made, err := Of(&suite.Manifest{Counts: c.counts}, nil, r, nil, &Clock{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := made.Markdown()
+		for _, want := range c.has {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the card lacks %q:\n%s", name, want, text)
+			}
+		}
+		for _, wrong := range c.hasNot {
+			if strings.Contains(text, wrong) {
+				t.Errorf("%s: the card says %q:\n%s", name, wrong, text)
+			}
+		}
+	}
+}
+
 // TestCostIsThatOfAllEpisodes also counts episodes under faults and invalid ones.
 func TestCostIsThatOfAllEpisodes(t *testing.T) {
 	rows := []report.Row{
