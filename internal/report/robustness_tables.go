@@ -84,7 +84,7 @@ func faultedTable(title string, list []Faulted, by ...string) *table.Table {
 var reactionNames = map[string]string{
 	grade.ReactionUnnoticed: "failed without noticing", grade.ReactionNoticed: "failed though noticed",
 	grade.ReactionUnfinished: "failed midway", grade.ReactionMisreported: "misreported",
-	grade.ReactionCrashed: "crashed", grade.ReactionCutOff: "cut off",
+	grade.ReactionCrashed: "failed by crashing", grade.ReactionCutOff: "cut off",
 }
 
 // reactionTable shows how episodes ended in which a fault took effect.
@@ -128,7 +128,8 @@ func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 			"failed " +
 			"midway: a reaction went through, but the agent did not reach the right result. misreported: it had the right " +
 			"result " +
-			"and answered something else. cut off: the budget ran out before it reacted, or its last reply could not be " +
+			"and answered something else. failed by crashing: its program failed. cut off: the budget ran out before it " +
+			"reacted, or its last reply could not be " +
 			"read. Each failure has one of these classes and one outcome. retries to waits: means over " +
 			"episodes.")
 }

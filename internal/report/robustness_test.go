@@ -705,3 +705,21 @@ func BenchmarkRobustness(b *testing.B) {
 		}
 	}
 }
+
+// TestReactionHeadingsDiffer lets every class and outcome of failures occur: each needs a heading of its own.
+func TestReactionHeadingsDiffer(t *testing.T) {
+	f := Faulted{Reactions: map[string]int{}, Failures: map[string]int{}}
+	for _, class := range grade.ReactionClasses() {
+		f.Reactions[class]++
+	}
+	for _, outcome := range grade.Outcomes() {
+		f.Failures[outcome]++
+	}
+	seen := map[string]bool{}
+	for _, head := range reactionTable("", []Faulted{f}).Heads {
+		if head.Name != "" && seen[head.Name] {
+			t.Errorf("two columns are called %q", head.Name)
+		}
+		seen[head.Name] = true
+	}
+}
