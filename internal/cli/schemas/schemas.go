@@ -296,14 +296,32 @@ func gateSchema() (*jsonschema.Schema, error) {
 	}
 	s.Title, s.Required = "rules of a gate", []string{"rules"}
 	s.Properties["cluster"].Enum = anyOf(report.Clusters())
+	zero, half, one := 0.0, 0.5, 1.0
+	for _, chance := range []string{"alpha", "beta"} {
+		s.Properties[chance].ExclusiveMinimum, s.Properties[chance].Maximum = &zero, &half
+	}
 	list := s.Properties["rules"]
-	list.Types, list.Type = nil, "array" // a file without rules is refused
-	measure := list.Items.Properties["measure"]
-	measure.Enum = anyOf(gate.Measures())
+	list.Types, list.Type, list.MinItems = nil, "array", jsonschema.Ptr(1) // a file without rules is refused
+	fields := list.Items.Properties
+	for name, values := range map[string][]string{
+		"measure": gate.Measures(), "part": report.Parts(), "hazard": report.Hazards(), "kind": report.Kinds(),
+	} {
+		fields[name].Enum = anyOf(values)
+	}
+	fields["turns"].Minimum, fields["calls"].Minimum = &zero, &zero
+	fields["most"] = &jsonschema.Schema{Type: "number", ExclusiveMinimum: &zero}
+	share := &jsonschema.Schema{
+		Properties: map[string]*jsonschema.Schema{}, Not: &jsonschema.Schema{Required: []string{"most"}},
+	}
 	for _, bound := range []string{"at_least", "at_most", "margin"} {
-		list.Items.Properties[bound].Types, list.Items.Properties[bound].Type = nil, "number"
+		fields[bound] = &jsonschema.Schema{Type: "number", Minimum: &zero}
+		share.Properties[bound] = &jsonschema.Schema{Maximum: &one}
 		list.Items.OneOf = append(list.Items.OneOf, &jsonschema.Schema{Required: []string{bound}})
 	}
+	list.Items.If = &jsonschema.Schema{
+		Properties: map[string]*jsonschema.Schema{"measure": {Enum: anyOf(gate.Shares())}}, Required: []string{"measure"},
+	}
+	list.Items.Then = share
 	return s, nil
 }
 

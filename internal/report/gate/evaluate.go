@@ -2,7 +2,7 @@ package gate
 
 import (
 	"cmp"
-	"math"
+	"fmt"
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -55,9 +55,13 @@ type Result struct {
 	Clusters int      `json:"clusters"`
 	// MoreTasks is how many more tasks would decide the rule, with a chance of 80 %; nil as in [Verdict].
 	MoreTasks *int `json:"more_tasks,omitempty"`
+	// AssumedMost is the largest amount that an episode is assumed to have, on which bounds and verdict rest: twice the
+	// largest amount of the run, and of the baseline for a margin. It is nil for shares, and where the rule's most holds.
+	AssumedMost *float64 `json:"assumed_most,omitempty"`
 	// Sensitive says that the decision would be another if all invalid episodes had failed, or all had succeeded.
-	Sensitive bool   `json:"sensitive_to_invalid,omitempty"`
-	Why       string `json:"why,omitempty"` // what an open rule lacks
+	Sensitive bool    `json:"sensitive_to_invalid,omitempty"`
+	Why       string  `json:"why,omitempty"` // what an open rule lacks
+	refuted   float64 // the amount of an episode above the rule's most, 0 if there is none
 }
 
 // power is the chance of a decision for which tasks are counted.
@@ -185,11 +189,14 @@ func (b *bounds) pBroken() *float64 {
 func (r *Rule) measure(out *Result, rows, baseline []*report.Row, imputed *float64) bounds {
 	m := measureNamed(r.Measure)
 	clusters := statistics.Clusters{}
+	largest := 0.0 // amount of an episode that counts
 	value := func(row *report.Row) float64 {
 		if !row.Grade.Valid && imputed != nil {
 			return *imputed
 		}
-		return m.value(r, row.Grade.Grade)
+		v := m.value(r, row.Grade.Grade)
+		largest = max(largest, v)
+		return v
 	}
 	chosen := report.Where(rows, func(row *report.Row) bool { return m.chooses(r, row) })
 	counted := report.Where(chosen, func(row *report.Row) bool {
@@ -216,8 +223,8 @@ func (r *Rule) measure(out *Result, rows, baseline []*report.Row, imputed *float
 			clusters.Add(t.Cluster, t.B-t.A, 1)
 		}
 	}
-	if !m.share {
-		most := r.most(clusters)
+	if !m.share { // no mean is above the largest episode, and no difference of means, because amounts are not negative
+		most := out.most(largest)
 		low, high = most*low, most
 	}
 	out.Clusters, out.Value = len(clusters), clusters.Ratio()
@@ -228,20 +235,26 @@ func (r *Rule) measure(out *Result, rows, baseline []*report.Row, imputed *float
 	return b
 }
 
-// most is the largest amount that a cluster is assumed to have. A run shows less than the largest amount that there is.
-func (r *Rule) most(clusters statistics.Clusters) float64 {
-	seen := 0.0
-	for _, c := range clusters {
-		seen = max(seen, math.Abs(c.Sum/c.Weight))
+// most is the largest amount that an episode can have: what the rule says if no episode has more, else an assumption,
+// because a run shows less than the largest amount that there is.
+func (r *Result) most(largest float64) float64 {
+	if r.Rule.Most != nil {
+		const rounding = 1e-9 // of sums of money
+		if most := *r.Rule.Most; largest <= most*(1+rounding) {
+			return max(most, largest)
+		}
+		r.refuted = largest
 	}
-	if r.Most > 0 {
-		return max(r.Most, seen)
-	}
-	return 2 * seen
+	assumed := 2 * largest
+	r.AssumedMost = &assumed
+	return assumed
 }
 
-// assumes reports whether the bounds of a rule rest on an assumed largest amount.
-func (r *Rule) assumes() bool { return r.Most == 0 && !measureNamed(r.Measure).share }
+// restsOnMost reports whether a decision uses the largest amount of an episode. That an average is above a limit is
+// shown without it, because amounts are not below 0.
+func (r *Result) restsOnMost() bool {
+	return r.Decision == Pass || r.Decision == Block && r.Rule.Margin != nil
+}
 
 // decide tests a rule.
 func (r *Result) decide(b *bounds, rules *Rules, family int) {
@@ -264,7 +277,12 @@ func (r *Result) decide(b *bounds, rules *Rules, family int) {
 		r.Decision = Pass
 	case *r.PBroken <= rules.Alpha:
 		r.Decision = Block
-	default:
+	}
+	switch {
+	case r.refuted > 0 && (r.Decision == Inconclusive || r.restsOnMost()):
+		r.Decision = Inconclusive
+		r.Why = fmt.Sprintf("an episode has %.10g, above the rule's most of %.10g", r.refuted, *r.Rule.Most)
+	case r.Decision == Inconclusive:
 		need := max(b.good.Needed(r.Threshold, rules.Beta, power), b.bad.Needed(r.Threshold, strict, power))
 		if need == 0 {
 			r.Why = "the value is so close to the threshold that no run of practical size decides"

@@ -137,8 +137,8 @@ func TestErrorRates(t *testing.T) {
 			share(0.05, func(g *grade.Grade, happens bool) { g.Valid = !happens }), nil},
 		{"tokens", report.PartClean, Rule{Measure: MeasureTokens, AtMost: number(2000)}, tokens, nil},
 		{"turns", report.PartClean, Rule{Measure: MeasureTurns, AtMost: number(5)}, turns, nil},
-		{"turns of rare loops", report.PartClean, Rule{Measure: MeasureTurns, AtMost: number(3.4), Most: 23}, rarely, nil},
-		{"turns of rare loops beside a baseline", report.PartClean, Rule{Measure: MeasureTurns, Margin: number(0.4), Most: 23},
+		{"turns of rare loops", report.PartClean, Rule{Measure: MeasureTurns, AtMost: number(3.4), Most: number(23)}, rarely, nil},
+		{"turns of rare loops beside a baseline", report.PartClean, Rule{Measure: MeasureTurns, Margin: number(0.4), Most: number(23)},
 			rarely, share(0, func(g *grade.Grade, _ bool) { g.Turns = 3 })},
 		{"calls", report.PartClean, Rule{Measure: MeasureCalls, AtMost: number(1.5)}, calls, nil},
 		{"tokens beside a baseline", report.PartClean, Rule{Measure: MeasureTokens, Margin: number(0)}, tokens, tokens},
@@ -304,6 +304,86 @@ func TestInvalidEpisodesThatDecideAreNamed(t *testing.T) {
 		if r := v.Results[0]; r.Decision != Pass || r.Invalid != invalid || r.Sensitive != want || note != want {
 			t.Errorf("%d invalid episodes: %s, %d invalid, sensitive %v, noted %v", invalid, r.Decision, r.Invalid, r.Sensitive,
 				note)
+		}
+	}
+}
+
+// TestMostThatTheRunRefutes has an episode above the rule's most, in a cluster whose mean is below it: no verdict may
+// rest on it. That the average is above a limit is shown all the same.
+func TestMostThatTheRunRefutes(t *testing.T) {
+	turns := func(usual int) []report.Row {
+		rows := draw(sample(report.PartClean, 60, 2), func(_ int, g *grade.Grade) { g.Turns = usual })
+		rows[7].Grade.Turns = 55
+		return rows
+	}
+	for name, c := range map[string]struct {
+		rule           Rule
+		mine, baseline int
+		want           string
+		why            bool
+	}{
+		"met":              {Rule{Measure: MeasureTurns, AtMost: number(30), Most: number(40)}, 3, 0, Inconclusive, true},
+		"met, and exact":   {Rule{Measure: MeasureTurns, AtMost: number(30), Most: number(55)}, 3, 0, Pass, false},
+		"broken":           {Rule{Measure: MeasureTurns, AtMost: number(4), Most: number(40)}, 9, 0, Block, false},
+		"margin, baseline": {Rule{Measure: MeasureTurns, Margin: number(20), Most: number(40)}, 3, 3, Inconclusive, true},
+		"margin, broken":   {Rule{Measure: MeasureTurns, Margin: number(1), Most: number(40)}, 30, 3, Inconclusive, true},
+		"margin, and most": {Rule{Measure: MeasureTurns, Margin: number(1), Most: number(55)}, 30, 3, Block, false},
+	} {
+		rules := &Rules{Alpha: 0.05, Beta: 0.05, Cluster: report.ClusterTask, Rules: []Rule{c.rule}}
+		mine, base := turns(c.mine), turns(c.baseline)
+		if name == "margin, baseline" {
+			mine[7].Grade.Turns = c.mine
+		}
+		v, err := Judge(rules, mine, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := v.Results[0]
+		why := r.Why == "an episode has 55, above the rule's most of 40"
+		if r.Decision != c.want || why != c.why || c.why && r.MoreTasks != nil {
+			t.Errorf("%s: %s, why %q", name, r.Decision, r.Why)
+		}
+		if assumed := r.AssumedMost != nil; assumed != (*c.rule.Most < 55) {
+			t.Errorf("%s: assumes %v", name, r.AssumedMost)
+		}
+	}
+}
+
+// TestAssumedMostIsTold judges amounts without a most: the result has twice the largest single episode, whatever the
+// mean of its cluster is, and each form of the verdict says so where it rests on it.
+func TestAssumedMostIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule  Rule
+		usual int
+		want  string
+		told  string
+	}{
+		"met":            {Rule{Measure: MeasureTurns, AtMost: number(30)}, 3, Pass, "passes"},
+		"broken":         {Rule{Measure: MeasureTurns, AtMost: number(2)}, 9, Block, ""},
+		"margin, met":    {Rule{Measure: MeasureTurns, Margin: number(30)}, 3, Pass, "passes"},
+		"margin, broken": {Rule{Measure: MeasureTurns, Margin: number(1)}, 30, Block, "blocks"},
+	} {
+		mine := draw(sample(report.PartClean, 60, 2), func(_ int, g *grade.Grade) { g.Turns = c.usual })
+		base := draw(sample(report.PartClean, 60, 2), func(_ int, g *grade.Grade) { g.Turns = 3 })
+		mine[7].Grade.Turns = 50
+		rules := &Rules{Alpha: 0.05, Beta: 0.05, Cluster: report.ClusterTask, Rules: []Rule{c.rule}}
+		v, err := Judge(rules, mine, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := v.Results[0]
+		if r.Decision != c.want || r.AssumedMost == nil || *r.AssumedMost != 100 {
+			t.Errorf("%s: %s, assumes %v", name, r.Decision, r.AssumedMost)
+		}
+		junit, err := v.JUnit()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, text := range map[string]string{"text": v.Text(1000), "Markdown": v.Markdown(), "JUnit": junit} {
+			told := strings.Contains(text, "twice the largest amount of this run")
+			if told != (c.told != "") || !strings.Contains(text, c.told) {
+				t.Errorf("%s: %s tells of the assumption: %v\n%s", name, form, told, text)
+			}
 		}
 	}
 }

@@ -67,6 +67,17 @@ func Measures() []string {
 	return names
 }
 
+// Shares lists the names of measures whose values range from 0 to 1.
+func Shares() []string {
+	var names []string
+	for i := range measures {
+		if measures[i].share {
+			names = append(names, measures[i].name)
+		}
+	}
+	return names
+}
+
 func measureNamed(name string) *measure {
 	at := slices.IndexFunc(measures, func(m measure) bool { return m.name == name })
 	if at < 0 {

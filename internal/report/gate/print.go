@@ -104,15 +104,32 @@ func (v *Verdict) notes() []string {
 				"or succeeded.", r.Text, table.Counted(r.Invalid, "invalid episode")))
 		}
 	}
-	if slices.ContainsFunc(v.Results, func(r Result) bool { return r.Decision == Pass && r.Rule.assumes() }) {
-		notes = append(notes, "A rule about an amount that passes without a field \"most\" assumes that no episode has more "+
-			"than twice the largest amount of this run. Rare episodes that loop may be missing from it.")
+	for i := range v.Results {
+		if note := v.Results[i].assumption(); note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
 	}
 	if v.Sealed {
 		return append(notes, "Sealed before the run: "+v.Seal[:16]+".")
 	}
 	return append(notes, "The rules were not sealed before the run (run --gate FILE seals them), so they may have been "+
 		"chosen after it.")
+}
+
+// assumption says that a verdict rests on an assumed largest amount; it is empty if it does not.
+func (r *Result) assumption() string {
+	if r.AssumedMost == nil || !r.restsOnMost() {
+		return ""
+	}
+	verb, of := "passes", "this run"
+	if r.Decision == Block {
+		verb = "blocks"
+	}
+	if r.Rule.Margin != nil {
+		of = "this run and its baseline"
+	}
+	return fmt.Sprintf("A rule about an amount that %s without a field \"most\" assumes that no episode has more than "+
+		"twice the largest amount of %s. Rare episodes that loop may be missing from it.", verb, of)
 }
 
 // Text is the verdict for a terminal of that width, two lines for each rule.
@@ -174,6 +191,7 @@ type junitCase struct {
 	Name    string      `xml:"name,attr"`
 	Failure *junitCause `xml:"failure,omitempty"`
 	Error   *junitCause `xml:"error,omitempty"`
+	Output  string      `xml:"system-out,omitempty"`
 }
 
 type junitCause struct {
@@ -182,11 +200,12 @@ type junitCause struct {
 }
 
 // JUnit is the verdict as JUnit XML: a case for each rule, a failure for a broken one, an error for an open one.
+// What a verdict assumes is the output of its case.
 func (v *Verdict) JUnit() (string, error) {
 	s := junitSuite{Name: "seatrial gate", Tests: len(v.Results)}
 	for i := range v.Results {
 		r := &v.Results[i]
-		c := junitCase{Class: table.Clean(v.Agent), Name: r.Text}
+		c := junitCase{Class: table.Clean(v.Agent), Name: r.Text, Output: r.assumption()}
 		switch r.Decision {
 		case Block:
 			c.Failure = &junitCause{r.Decision, table.Clean(r.reason())}

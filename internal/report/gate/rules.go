@@ -43,9 +43,9 @@ type Rule struct {
 	// Turns and Calls are what an episode may take without being a runaway.
 	Turns int `json:"turns,omitempty" yaml:"turns"`
 	Calls int `json:"calls,omitempty" yaml:"calls"`
-	// Most is the largest amount that an episode can have of a measure that is no share, such as its budget. 0 is not
+	// Most is the largest amount that an episode can have of a measure that is no share, such as its budget. Nil is not
 	// known: then no episode is assumed to have more than twice the largest amount of the run.
-	Most    float64  `json:"most,omitempty" yaml:"most"`
+	Most    *float64 `json:"most,omitempty" yaml:"most"`
 	AtLeast *float64 `json:"at_least,omitempty" yaml:"at_least"`
 	AtMost  *float64 `json:"at_most,omitempty" yaml:"at_most"`
 	// Margin is by how much the agent may be worse than the baseline.
@@ -181,13 +181,17 @@ func (r *Rule) checkThreshold(m *measure) (string, *diag.Error) {
 
 // checkMost returns a mistake of what one episode can have, and its field.
 func (r *Rule) checkMost(m *measure) (string, *diag.Error) {
-	switch {
-	case r.Most != 0 && m.share:
+	if r.Most == nil {
+		return "", nil
+	}
+	switch most := *r.Most; {
+	case m.share:
 		return "most", diag.Usagef("%s is a share, and only amounts take most", m.name).WithHint("leave out most")
-	case math.IsNaN(r.Most) || math.IsInf(r.Most, 0) || r.Most < 0:
-		return "most", diag.Usagef("most %v: must be a positive number", r.Most)
-	case r.AtMost != nil && r.Most != 0 && r.Most <= *r.AtMost:
-		return "most", diag.Usagef("most %v: no run can break at_most %v", r.Most, *r.AtMost).
+	case !(most > 0) || math.IsInf(most, 0):
+		return "most", diag.Usagef("most %v: must be a positive number", most).
+			WithHint("leave out most if it is not known")
+	case r.AtMost != nil && most <= *r.AtMost:
+		return "most", diag.Usagef("most %v: no run can break at_most %v", most, *r.AtMost).
 			WithHint("most is what one episode can take, such as its budget of turns")
 	}
 	return "", nil
@@ -274,8 +278,8 @@ func (r *Rule) String() string {
 	default:
 		words = append(words, "not worse than the baseline by "+strings.TrimPrefix(m.writeDifference(*r.Margin), "+"))
 	}
-	if r.Most > 0 {
-		words = append(words, fmt.Sprintf("(an episode has at most %s)", m.write(r.Most)))
+	if r.Most != nil {
+		words = append(words, fmt.Sprintf("(an episode has at most %s)", m.write(*r.Most)))
 	}
 	return strings.Join(words, " ")
 }
