@@ -13,6 +13,11 @@ func TestKeysThatSayAnExtreme(t *testing.T) {
 	ages := rowsGold(columns("min(age):integer max(age):integer"), Row{Integer(25), Integer(43)})
 	mean := rowsGold(columns("avg(tonnes):number"), Row{Real(2411.5)})
 	count := rowsGold(columns("count(*):integer"), Row{Integer(2)})
+	ratio := rowsGold([]Column{{Name: "SUM(x)/COUNT(*)", Type: TypeNumber, Computed: true}}, Row{Real(12.5)})
+	monthly := rowsGold([]Column{{Name: "COUNT(*)/12", Type: TypeNumber, Computed: true}}, Row{Real(12.5)})
+	beside := rowsGold([]Column{{Name: "country", Type: TypeText}, {Name: "SUM(x) / COUNT(*)", Type: TypeNumber,
+		Computed: true}}, Row{Text("Malta"), Real(12.5)})
+	inside := rowsGold([]Column{{Name: "MAX(a * b)", Type: TypeNumber, Computed: true}}, Row{Real(12.5)})
 	flag := rowsGold(columns("flag:text"), Row{Text("Malta")})
 	for _, c := range []struct {
 		gold            *Gold
@@ -30,6 +35,12 @@ func TestKeysThatSayAnExtreme(t *testing.T) {
 		{mean, `{"maximum_average": 2411.5}`, true, true},
 		{mean, `{"minimum": 2411.5}`, false, false},
 		{mean, `[{"max_tonnes": 2411.5}]`, false, false},
+		{ratio, `{"average": 12.5}`, true, true},
+		{ratio, `{"maximum": 12.5}`, false, false},
+		{monthly, `{"average": 12.5}`, true, true},
+		{beside, `{"country": "Malta", "average": 12.5}`, true, true},
+		{inside, `{"average": 12.5}`, false, false},
+		{count, `{"average": 2}`, false, false},
 		{count, `{"total": 2}`, true, true},
 		{count, `"There are 2 vessels under the flag of Panama."`, false, true},
 		{count, `"There are two vessels under the flag of Panama."`, false, true},

@@ -473,7 +473,7 @@ func (t *target) contradicts(key string, column int) bool {
 		return false
 	}
 	said := extremesOf(key)
-	if len(said) == 0 {
+	if len(said) == 0 || (said["avg"] || said["sum"]) && arithmetic(t.columns[column].Name) {
 		return false
 	}
 	words, differ := nameWords(t.columns[column].Name), false
@@ -485,6 +485,15 @@ func (t *target) contradicts(key string, column int) bool {
 		differ = differ || words[one] && !(said["sum"] && one == "count")
 	}
 	return differ
+}
+
+// oneAggregate is a call of an aggregate, whose arguments do not change what it computes.
+var oneAggregate = regexp.MustCompile(`(?i)\b(?:min|max|avg|sum|count|total)\s*\([^()]*\)`)
+
+// arithmetic reports whether a column's expression calculates with its aggregates: a ratio of sums may be an average.
+func arithmetic(name string) bool {
+	rest := oneAggregate.ReplaceAllString(name, "x")
+	return strings.ContainsAny(rest, "/*+") || strings.Contains(rest, " - ")
 }
 
 // means reports whether a key is the exact name of a column.
