@@ -111,3 +111,25 @@ func TestRowsStack(t *testing.T) {
 		t.Errorf("58 columns:\n%s", text)
 	}
 }
+
+// TestMovedHeadingsAreWhole names columns whose meaning comes from another column: by that column's key, not its place.
+func TestMovedHeadingsAreWhole(t *testing.T) {
+	value := func(string) *float64 { return nil }
+	count := func(string) int { return 1 }
+	around := func(string) statistics.Estimate { return statistics.Estimate{} }
+	tab := Make("Rows", []string{"one"}, []Column[string]{
+		Text("agent", "agent", func(name string) string { return name }),
+		Number("without errors (pairs)", "clean", 0, Percent, "", value), Number("± s.e.", "clean_se", 1, Percent, "", value),
+		Interval("clean_ci95", 3, Plain, around), Count("valid", "clean_valid", 2, count),
+		Number("with errors", "struck", 0, Percent, "", value), Number("± s.e.", "struck_se", 1, Percent, "", value),
+		Interval("struck_ci95", 3, Plain, around), Count("valid", "struck_valid", 2, count),
+		Count("tasks", "tasks", 1, count),
+	})
+	want := []string{"agent", "without errors (pairs)", "without errors ± s.e.", "without errors 95 % interval",
+		"without errors valid", "with errors", "with errors ± s.e.", "with errors 95 % interval", "with errors valid", "tasks"}
+	for i, name := range want {
+		if got := tab.fullName(i); got != name {
+			t.Errorf("column %d is called %q, want %q", i, got, name)
+		}
+	}
+}

@@ -258,10 +258,7 @@ func (t *Table) rest(moved []bool) *Table {
 				continue
 			}
 			moved[i] = false
-			if h.Name == intervalName && i > 0 { // its value may be on another line
-				value, _, _ := strings.Cut(t.Heads[i-1].Name, " (")
-				h.Name = value + " " + intervalName
-			}
+			h.Name = t.fullName(i)
 			rest.Heads = append(rest.Heads, h)
 			for r := range t.Cells {
 				rest.Cells[r] = append(rest.Cells[r], t.Cells[r][i])
@@ -269,6 +266,33 @@ func (t *Table) rest(moved []bool) *Table {
 		}
 	}
 	return rest
+}
+
+// fullName is the heading of a column that may be far from the column of its value, whose key its own begins with. An
+// interval and a heading that several columns have get the name of that column.
+func (t *Table) fullName(i int) string {
+	own := t.Heads[i]
+	same := 0
+	for _, h := range t.Heads {
+		if h.Name == own.Name {
+			same++
+		}
+	}
+	if own.Name == "" || len(own.Keys) == 0 || own.Name != intervalName && same < 2 {
+		return own.Name
+	}
+	value, longest := "", 0
+	for j, h := range t.Heads {
+		if j == i || len(h.Keys) == 0 || len(h.Keys[0]) <= longest || !strings.HasPrefix(own.Keys[0], h.Keys[0]+"_") {
+			continue
+		}
+		value, longest = h.Name, len(h.Keys[0])
+	}
+	if value == "" && own.Name == intervalName && i > 0 {
+		value = t.Heads[i-1].Name
+	}
+	value, _, _ = strings.Cut(value, " (")
+	return strings.TrimSpace(value + " " + own.Name)
 }
 
 // labelled is the width of the first column if names that are long for the limit have lines of their own.
