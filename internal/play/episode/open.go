@@ -67,6 +67,9 @@ func (s *Stage) openFor(ctx context.Context, in *suite.Instance, t *task.Task) (
 	if kind == "" {
 		return nil, nil
 	}
+	if err := s.Searchable(in); err != nil {
+		return nil, err
+	}
 	w, err := s.universe(t.Style)
 	if err != nil {
 		return nil, err
@@ -120,9 +123,6 @@ func (w *openWorld) meant(ctx context.Context, vectors Vectors) (*search.Index, 
 	if w.dense != nil {
 		return w.dense, nil
 	}
-	if vectors == nil {
-		return nil, ErrNoVectors
-	}
 	texts := make([]string, len(w.tools))
 	for i, t := range w.tools {
 		texts[i] = search.Text(t)
@@ -137,6 +137,15 @@ func (w *openWorld) meant(ctx context.Context, vectors Vectors) (*search.Index, 
 
 // ErrNoVectors says that tools must be found by meaning and no source of vectors is set.
 var ErrNoVectors = fmt.Errorf("tools must be found by meaning, and there is no source of vectors")
+
+// Searchable returns [ErrNoVectors] if an environment of the instance cannot be made for lack of vectors. It makes
+// nothing.
+func (s *Stage) Searchable(in *suite.Instance) error {
+	if s.vectors == nil && search.NeedsVectors(condition.SearchKind(in.Conditions)) {
+		return ErrNoVectors
+	}
+	return nil
+}
 
 // finder finds tools for one kind of search.
 type finder struct {

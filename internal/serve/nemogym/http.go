@@ -1,13 +1,12 @@
 package nemogym
 
 import (
-	"errors"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -74,45 +73,68 @@ func (h *Handler) send(w http.ResponseWriter, r *http.Request, key string, text 
 // headerLeftOut says how many instances of a selection have no row.
 const headerLeftOut = "Seatrial-Left-Out"
 
-// ServeRows writes instances as lines, which are rows of a data set. View returns what an agent is given in one.
-// Instances that this server cannot play, such as those that need vectors, have no row, and a header counts them; if
-// there are no others, the answer is why.
+// ServeRows writes instances as lines, which are rows of a data set. Playable returns why this server cannot play an
+// instance, nil if it can, without making anything; view returns what an agent is given in one. Instances that cannot
+// be played, such as those that need vectors, have no row, and a header counts them; if there are no others, the answer
+// is why.
 func (h *Handler) ServeRows(
-	w http.ResponseWriter, r *http.Request, list []*suite.Instance, view func(*suite.Instance) (*task.View, error),
+	w http.ResponseWriter, r *http.Request, list []*suite.Instance, playable func(*suite.Instance) error,
+	view func(*suite.Instance) (*task.View, error),
 ) {
-	var playable []*suite.Instance
+	var played []*suite.Instance
 	var refused error
 	for _, in := range list {
-		_, err := view(in)
-		var refusal *training.Refusal
-		switch {
-		case err == nil:
-			playable = append(playable, in)
-		case errors.As(err, &refusal):
+		if err := playable(in); err != nil {
 			refused = err
-		default:
-			h.config.Fail(w, r, err)
-			return
+		} else {
+			played = append(played, in)
 		}
 	}
-	if len(playable) == 0 && refused != nil {
+	if len(played) == 0 && refused != nil {
 		h.config.Fail(w, r, refused)
 		return
 	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set(headerLeftOut, strconv.Itoa(len(list)-len(playable)))
-	for _, in := range playable {
-		v, err := view(in)
-		var row []byte
-		if err == nil {
-			row, err = h.Row(in.ID, v)
+	for i, in := range played {
+		row, err := h.rowOf(r.Context(), in, view)
+		gone := r.Context().Err() != nil
+		if err != nil && i == 0 && !gone {
+			h.config.Fail(w, r, err)
+			return
 		}
 		if err != nil { // a whole answer would hide that rows are missing
-			h.config.Failed(err)
+			if !gone {
+				h.config.Failed(err)
+			}
 			panic(http.ErrAbortHandler)
+		}
+		if i == 0 {
+			startRows(w, len(list)-len(played))
 		}
 		if _, err := w.Write(append(row, '\n')); err != nil {
 			return // the client is gone
 		}
 	}
+	if len(played) == 0 {
+		startRows(w, 0)
+	}
+}
+
+// startRows sets the headers of an answer with rows.
+func startRows(w http.ResponseWriter, leftOut int) {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set(headerLeftOut, strconv.Itoa(leftOut))
+}
+
+// rowOf makes the row of an instance, unless nobody waits for it any more.
+func (h *Handler) rowOf(
+	ctx context.Context, in *suite.Instance, view func(*suite.Instance) (*task.View, error),
+) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, err := view(in)
+	if err != nil {
+		return nil, err
+	}
+	return h.Row(in.ID, v)
 }

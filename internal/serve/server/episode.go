@@ -134,14 +134,16 @@ func (s *Episodes) environmentOf(
 		}
 	}()
 	env, err = stage.Environment(s.stopping, in, seat)
+	return env, refuseWithoutVectors(err)
+}
+
+// refuseWithoutVectors turns [episode.ErrNoVectors] into a [Refusal], and returns other errors as they are.
+func refuseWithoutVectors(err error) error {
 	if errors.Is(err, episode.ErrNoVectors) {
-		err = refuse(
-			RefusedConflict,
-			"In this instance tools are found by their meaning, and nothing makes vectors of texts here: "+
-				"the server takes --embeddings-url.",
-		)
+		return refuse(RefusedConflict, "In this instance tools are found by their meaning, and nothing makes "+
+			"vectors of texts here: the server takes --embeddings-url.")
 	}
-	return env, err
+	return err
 }
 
 // ID is the id of the episode's transcript, which runs and reports name.

@@ -49,7 +49,7 @@ func nemoGymRoutes() []route {
 				a.fail(w, r, err)
 				return
 			}
-			a.nemoGym.ServeRows(w, r, all, a.core.viewOf)
+			a.nemoGym.ServeRows(w, r, all, a.core.playable, a.core.viewOf)
 		}},
 	}
 }

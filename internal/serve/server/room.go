@@ -48,6 +48,11 @@ func (s *Episodes) infoOf(in *suite.Instance) instanceInfo {
 	}
 }
 
+// playable returns a [Refusal] if this server cannot play an instance. It makes no environment.
+func (s *Episodes) playable(in *suite.Instance) error {
+	return refuseWithoutVectors(s.training.Searchable(in))
+}
+
 // viewOf returns what an agent is given in an instance.
 func (s *Episodes) viewOf(in *suite.Instance) (*task.View, error) {
 	env, err := s.environmentOf(s.training, in, episode.Seat{Header: transcript.Header{Instance: in.ID, Task: in.Task}})

@@ -85,7 +85,10 @@ func (r *firstReader) row(t *testing.T, in *suite.Instance) []byte {
 	if r.rows == nil {
 		r.rows = map[string]json.RawMessage{}
 		text, _ := r.send(t, http.MethodGet, "/v1/rows", "", "")
-		_, body, _ := bytes.Cut(text, []byte("\n\n"))
+		_, body, found := bytes.Cut(text, []byte("\n\n"))
+		if !found {
+			t.Fatalf("the answer with the rows has no body: %s", text)
+		}
 		lines := bufio.NewScanner(bytes.NewReader(body))
 		lines.Buffer(nil, 16<<20)
 		for lines.Scan() {
@@ -101,6 +104,13 @@ func (r *firstReader) row(t *testing.T, in *suite.Instance) []byte {
 			}
 			r.rows[row.Seatrial.Instance] = row.Params
 		}
+		if err := lines.Err(); err != nil {
+			t.Fatalf("the rows cannot be read: %v", err)
+		}
 	}
-	return r.rows[r.core.Alias(in.ID)]
+	params := r.rows[r.core.Alias(in.ID)]
+	if len(params) == 0 {
+		t.Fatalf("%s has no row; there are %d rows", in.ID, len(r.rows))
+	}
+	return params
 }
