@@ -55,7 +55,7 @@ type Verdict struct {
 const (
 	DiffNoRows     = "no_rows_expected" // gold is not a result: no answer can be right
 	DiffNoAnswer   = "no_answer"        // nothing was given
-	DiffUnreadable = "unreadable"       // not JSON, or a text that begins as JSON and is none
+	DiffUnreadable = "unreadable"       // not JSON, or a text that starts like JSON but is not valid JSON
 	DiffProse      = "prose"            // right only after extraction
 	DiffColumns    = "wrong_columns"    // cannot be read as rows of gold's width and keys
 	DiffOrder      = "wrong_order"      // the right bag of rows, in a wrong order
@@ -244,7 +244,7 @@ func (g *Gold) isEqual(r *Result) bool {
 	return true
 }
 
-// sameValue is false for blobs and for reals that are no numbers too.
+// sameValue is false for blobs and for NaN.
 func sameValue(a, b Value) bool {
 	switch a := a.(type) {
 	case nil:
@@ -436,8 +436,8 @@ func (t *target) judge(a Answer) Verdict {
 	return v
 }
 
-// malformed reports whether a text begins as a JSON list or object of values and is none, because it was cut or is
-// missing a bracket.
+// malformed reports whether a text starts like a JSON list or object of values but is not valid JSON, because it was
+// cut or is missing a bracket.
 func malformed(text string) bool {
 	text = strings.TrimSpace(text)
 	return beginsJSON.MatchString(text) && !json.Valid([]byte(text))

@@ -45,7 +45,10 @@ func pythonLiteral(text string) json.RawMessage {
 			out = append(out, c)
 			i++
 		default:
-			end := i + strings.IndexAny(text[i:]+",", "[](){},: \t\r\n'\"")
+			end := len(text)
+			if n := strings.IndexAny(text[i:], "[](){},: \t\r\n'\""); n >= 0 {
+				end = i + n
+			}
 			word := text[i:end]
 			if plain, known := pythonWords[word]; known {
 				word = plain

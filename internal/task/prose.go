@@ -249,12 +249,9 @@ func (t *target) stated(text string) bool {
 	if t.width != 1 || len(t.rows) != 1 || len(text) > maxProse {
 		return false
 	}
-	if marks := proseMarker.FindAllStringIndex(text, -1); marks != nil {
-		last := marks[len(marks)-1][0]
-		if !firmly(text[:last], "") {
-			return false
-		}
-		text = text[last:] // what comes before the answer is not the answer
+	text, plain := fromMarker(text)
+	if !plain {
+		return false
 	}
 	gold := &t.rows[0][0]
 	value, isText := AsText(gold.value)
@@ -284,6 +281,28 @@ func (t *target) stated(text string) bool {
 	}
 	return !strings.Contains(strings.ToLower(rest), strings.ToLower(value)) && plainly(rest) && !enumerates(rest, at) &&
 		!compares(rest)
+}
+
+// fromMarker returns a text from its last marker on, since what comes before the answer is not the answer, and whether
+// what comes before affirms it.
+func fromMarker(text string) (string, bool) {
+	marks := proseMarker.FindAllStringIndex(text, -1)
+	if marks == nil {
+		return text, true
+	}
+	last := marks[len(marks)-1][0]
+	return text[last:], firmly(text[:last], "") && plainly(sentenceTail(text[:last]))
+}
+
+// sentenceEnd ends a sentence.
+var sentenceEnd = regexp.MustCompile(`[.!?:;]["'”’)*_]*\s|\n`)
+
+// sentenceTail returns what a text says after its last complete sentence or line.
+func sentenceTail(text string) string {
+	if ends := sentenceEnd.FindAllStringIndex(text, -1); ends != nil {
+		return text[ends[len(ends)-1][1]:]
+	}
+	return text
 }
 
 // anotherClause is a clause with a subject of its own, by its name.
@@ -742,6 +761,9 @@ func extract(text string) extraction {
 	if places := proseMarker.FindAllStringIndex(text, -1); places != nil {
 		end := places[len(places)-1][1]
 		before, text, marked = text[:places[len(places)-1][0]], text[end:], true
+		if !plainly(sentenceTail(before)) {
+			return extraction{} // the sentence denies the answer, or makes it a condition or a choice
+		}
 	}
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -1078,7 +1100,7 @@ func onlyNumber(text string) (string, bool) {
 		return "", false
 	}
 	number := strings.TrimSuffix(text[from:to], ",")
-	if decimalComma.MatchString(number) && !(thousands.MatchString(number) && number[0] != '0') {
+	if decimalComma.MatchString(number) && !(thousands.MatchString(number) && strings.TrimLeft(number, "+-")[0] != '0') {
 		number = strings.Replace(number, ",", ".", 1)
 	}
 	if strings.Contains(number, ",") {

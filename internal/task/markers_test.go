@@ -1,0 +1,39 @@
+package task
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestMarkersInASentence: the words before a marker in its sentence may deny the answer, or make it a condition or a
+// choice; earlier sentences may say what they like.
+func TestMarkersInASentence(t *testing.T) {
+	ann := rowsGold(columns("name:text"), Row{Text("Ann")})
+	share := rowsGold(columns("delta:number"), Row{Real(-0.375)})
+	for _, c := range []struct {
+		gold    *Gold
+		answer  string
+		lenient bool
+	}{
+		{ann, "The answer is the singer Ann.", true},
+		{ann, "So the final answer is the singer Ann.", true},
+		{ann, "Bob is not a singer. The answer is the singer Ann.", true},
+		{ann, "Bob or Cid sang less.\nAnswer: Ann", true},
+		{ann, "Is it Bob? No. The answer is Ann.", true},
+		{ann, "It is wrong to say that the answer is the singer Ann.", false},
+		{ann, "If ties do not count, the answer is the singer Ann.", false},
+		{ann, "The answer is Bob, or the answer is the singer Ann.", false},
+		{ann, "It is not true that the answer is Ann", false},
+		{ann, "Bob sang. It is not true that the answer is Ann", false},
+		{share, "-0,375", true},
+		{share, "The change is -0,375", true},
+	} {
+		raw, err := json.Marshal(c.answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := c.gold.Accepts(Answer{JSON: raw}); a.Lenient != c.lenient {
+			t.Errorf("%q: lenient %v, want %v", c.answer, a.Lenient, c.lenient)
+		}
+	}
+}
