@@ -291,7 +291,19 @@ func fromMarker(text string) (string, bool) {
 		return text, true
 	}
 	last := marks[len(marks)-1][0]
-	return text[last:], firmly(text[:last], "") && plainly(sentenceTail(text[:last]))
+	return text[last:], firmly(text[:last], "") && affirms(text[:last])
+}
+
+// deniesAnswer denies what follows it in a sentence, or makes it a condition. Other negations can restate the request.
+var deniesAnswer = regexp.MustCompile(
+	`(?i)(?:\bnot|n['’]t)\s+(?:true|right|correct|the\s+case|say|think|believe|claim)\b|` +
+		`\b(?:wrong|false|incorrect|untrue|if|unless|whether)\b`)
+
+// affirms reports whether the sentence at the end of a text neither denies what follows nor makes it a condition, or a
+// choice by a marker of its own.
+func affirms(before string) bool {
+	sentence := sentenceTail(before)
+	return !deniesAnswer.MatchString(sentence) && !proseMarker.MatchString(sentence)
 }
 
 // sentenceEnd ends a sentence.
@@ -761,7 +773,7 @@ func extract(text string) extraction {
 	if places := proseMarker.FindAllStringIndex(text, -1); places != nil {
 		end := places[len(places)-1][1]
 		before, text, marked = text[:places[len(places)-1][0]], text[end:], true
-		if !plainly(sentenceTail(before)) {
+		if !affirms(before) {
 			return extraction{} // the sentence denies the answer, or makes it a condition or a choice
 		}
 	}
