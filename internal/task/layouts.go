@@ -183,13 +183,16 @@ var (
 	bracketed    = regexp.MustCompile(`\s*\(([^()]*)\)$`)
 	decimalComma = regexp.MustCompile(`^[-+]?\d+,\d+$`)
 	// measure is a number with its currency or unit, and nothing else.
-	measure = regexp.MustCompile(`^[$€£]?\s?([-+]?\d[\d,]*(?:\.\d+)?)\s?(?:[%°$€£]|°?[A-Za-z²³/]{1,12})?$`)
+	measure = regexp.MustCompile(`^[$€£]?\s?([-+]?\d[\d,]*(?:\.\d+)?)\s?([%°$€£]|°?[A-Za-z²³/]{1,12})?$`)
+	// noUnit is a word after a number that multiplies it, or doubts it.
+	noUnit = regexp.MustCompile(`^(?:[kKM]|(?i:mn|bn|mio|hundred|thousand|million|billion|trillion|dozen|score)s?|` +
+		`(?i:maybe|perhaps|probably|guess|wrong|unsure|not|no|or))$`)
 )
 
 // measured returns the number of a value that is more than plain digits: `131 kg`, `$1,200`.
 func measured(value string) (string, bool) {
 	m := measure.FindStringSubmatch(value)
-	if m == nil || isNumber(value) {
+	if m == nil || isNumber(value) || noUnit.MatchString(m[2]) {
 		return "", false
 	}
 	return onlyNumber(m[1])

@@ -5,6 +5,30 @@ import (
 	"testing"
 )
 
+// TestMultipliedNumbers refuses the number before a word that multiplies or doubts it, and reads it before a unit.
+func TestMultipliedNumbers(t *testing.T) {
+	cities := rowsGold(columns("city:text count:number"), Row{Text("Lyon"), Integer(3)}, Row{Text("Porto"), Integer(12)})
+	three := rowsGold(columns("count:number"), Row{Integer(3)})
+	for _, c := range []struct {
+		gold    *Gold
+		answer  string
+		lenient bool
+	}{
+		{cities, "Lyon: 3 km, Porto: 12 km", true}, {cities, "Lyon: 3 million, Porto: 12 million", false},
+		{cities, "Lyon: 3k, Porto: 12k", false}, {cities, "Lyon: 3 dozen\nPorto: 12 dozen", false},
+		{cities, "- Lyon: 3 maybe\n- Porto: 12 guess", false},
+		{three, "There are 3 singers.", true}, {three, "3 million", false}, {three, "There are 3 million singers.", false},
+	} {
+		raw, err := json.Marshal(c.answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := c.gold.Accepts(Answer{JSON: raw}); a.Lenient != c.lenient {
+			t.Errorf("%q: lenient %v, want %v", c.answer, a.Lenient, c.lenient)
+		}
+	}
+}
+
 // TestMarkersInASentence: the words before a marker in its sentence may deny the answer, or make it a condition or a
 // choice; earlier sentences may say what they like.
 func TestMarkersInASentence(t *testing.T) {

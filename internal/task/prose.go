@@ -1100,6 +1100,9 @@ func stripText(s string) string {
 	}
 }
 
+// multiplied begins with a word that makes the number before it another one: 3 million.
+var multiplied = regexp.MustCompile(`(?i)^\s?(?:hundred|thousand|million|billion|trillion|dozen)s?\b`)
+
 // onlyNumber returns the number of a text that contains exactly one, not part of a word; commas may separate its
 // thousands.
 func onlyNumber(text string) (string, bool) {
@@ -1109,6 +1112,9 @@ func onlyNumber(text string) (string, bool) {
 	}
 	from, to := places[0][0], places[0][1]
 	if from > 0 && isWord(text[from-1]) || to < len(text) && isWord(text[to]) {
+		return "", false
+	}
+	if multiplied.MatchString(text[to:]) {
 		return "", false
 	}
 	number := strings.TrimSuffix(text[from:to], ",")
