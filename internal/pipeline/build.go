@@ -183,6 +183,7 @@ type source struct {
 	refused   []*item // variants that were tried and dropped
 	recipeSQL []string
 	made      bool                    // the rows are synthesised
+	unmade    error                   // why no database can be made of the schema
 	starts    map[string]*task.Source // starting tables, by id
 }
 
@@ -506,6 +507,10 @@ func (b *builder) synthesize(ctx context.Context) error {
 		}
 		s.file = filepath.Join(b.opts.WorkDir, s.name+".synthesized.sqlite")
 		_, err := synthesize.Database(ctx, s.schema, queries, b.opts.Seed, s.file)
+		if unreadable(err) {
+			s.unmade = err // SQLite refuses what the corpus says of the tables
+			return nil
+		}
 		return err
 	})
 }
@@ -514,6 +519,10 @@ func (b *builder) synthesize(ctx context.Context) error {
 func (b *builder) examine(ctx context.Context) error {
 	b.done.total = len(b.items)
 	return b.each(ctx, func(ctx context.Context, s *source) error {
+		if s.unmade != nil {
+			b.rejectAll(s, fmt.Errorf("no database can be made of the schema: %w", s.unmade))
+			return nil
+		}
 		err := s.open(ctx, b.opts)
 		var examiner *proof.Examiner
 		if err == nil {
@@ -559,8 +568,12 @@ func (b *builder) rejectAll(s *source, err error) {
 		_ = s.world.Close() // read-only: nothing can be lost
 		s.world = nil       // so that the file stays out of the suite
 	}
+	name := filepath.Base(s.file)
+	if s.made {
+		name = s.name
+	}
 	for _, it := range s.items {
-		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", filepath.Base(s.file), err))
+		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", name, err))
 		b.done.Step()
 	}
 }
@@ -1060,7 +1073,7 @@ func (b *builder) judge(it *item, f *form, proof *proof.Proof) {
 func Reasons() map[string]string {
 	reasons := map[string]string{
 		"missing_database":    "the corpus has no file for the database",
-		"unreadable_database": "the file is not a database that can be opened and read",
+		"unreadable_database": "the file is not a database that can be opened and read, or none can be made of the schema",
 		"unparsable_sql":      "the SQL is not SQLite's grammar",
 		"not_a_select":        "the SQL is not one SELECT",
 		"unknown_name":        "the SQL names a table or column that the database does not have",

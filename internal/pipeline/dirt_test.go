@@ -390,3 +390,37 @@ func TestBird(t *testing.T) {
 		t.Errorf("%d of %d structured tasks have a second plan", c.TasksWithAlternative, c.Structured)
 	}
 }
+
+// TestSchemaOfWhichNoDatabaseCanBeMade synthesizes two databases. SQLite refuses the tables of one: its examples are
+// rejected, and those of the other are published.
+func TestSchemaOfWhichNoDatabaseCanBeMade(t *testing.T) {
+	dir := t.TempDir()
+	entry := func(name, kind string) string {
+		return fmt.Sprintf(`{"db_id": %q, "table_names": ["tree"], "table_names_original": ["tree"], "primary_keys": [],
+ "column_names": [[-1, "*"], [0, "kind"], [0, "height"]], "foreign_keys": [],
+ "column_names_original": [[-1, "*"], [0, "kind"], [0, "height"]], "column_types": ["text", %q, "number"]}`, name, kind)
+	}
+	question := func(name string) string {
+		return fmt.Sprintf(`{"db_id": %q, "question": "What kinds of trees are higher than 4?",`+
+			` "query": "SELECT DISTINCT kind FROM tree WHERE height > 4"}`, name)
+	}
+	for name, text := range map[string]string{
+		"tables.json": "[" + entry("broken", "text references") + "," + entry("sound", "text") + "]",
+		"dev.json":    "[" + question("broken") + ",\n" + question("sound") + "]",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := ownOptions(t, "spider:"+dir)
+	o.Synthesize = true
+	s := run(t, o)
+	if c := s.Manifest.Counts; c.Read != 2 || c.Published != 1 || len(s.Rejected) != 1 {
+		t.Fatalf("%+v, rejected %+v", c, s.Rejected)
+	}
+	r := s.Rejected[0]
+	if r.Reason != "unreadable_database" || r.Line != 1 || r.Database != "broken" ||
+		!strings.Contains(r.Message, "no database can be made of the schema") {
+		t.Errorf("%+v", r)
+	}
+}

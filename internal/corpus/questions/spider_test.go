@@ -182,6 +182,36 @@ func TestTablesFileWithDirt(t *testing.T) {
 	}
 }
 
+// TestTablesThatNoStatementCanHold reads a tables file that names a column twice and a type that is more than a type: the
+// schema has neither, because a database may be made of it.
+func TestTablesThatNoStatementCanHold(t *testing.T) {
+	dir := writeTree(t, map[string]string{
+		"dev.json": `[{"db_id": "a", "question": "Q?", "query": "SELECT 1"}]`,
+		"tables.json": `[{"db_id": "a", "table_names": ["t"], "table_names_original": ["t"],
+ "column_names": [[-1, "*"], [0, "x"], [0, "X"], [0, "y"], [0, "z"]], "foreign_keys": [],
+ "column_names_original": [[-1, "*"], [0, "x"], [0, "X"], [0, "y"], [0, "z"]], "primary_keys": [3],
+ "column_types": ["text", "text", "text", "text); ATTACH DATABASE 'other' AS b; CREATE TABLE b.c(d text", "decimal(10, 2)"]}]`,
+	})
+	c := mustOpen(t, "spider:"+dir, Options{})
+	var got []string
+	for _, w := range c.Warnings {
+		got = append(got, w.Message)
+	}
+	if want := []string{`"a": column 2 is left out: table "t" has a column "X" already`,
+		`"a": the type of column 3 is left out: it is no type of SQL`}; !reflect.DeepEqual(got, want) {
+		t.Errorf("warnings %q, want %q", got, want)
+	}
+	want := []schema.Column{
+		{Name: "x", Title: "x", Declared: "text", Affinity: schema.Text},
+		{Name: "y", Title: "y", Affinity: schema.AffinityOf("")},
+		{Name: "z", Title: "z", Declared: "decimal(10, 2)", Affinity: schema.Numeric},
+	}
+	table := c.Databases[0].Notes.Tables[0]
+	if !reflect.DeepEqual(table.Columns, want) || !reflect.DeepEqual(table.PrimaryKey, []int{1}) {
+		t.Errorf("table %+v", table)
+	}
+}
+
 func TestAnnotate(t *testing.T) {
 	d := Database{Notes: &schema.Database{Description: "ships", Tables: []schema.Table{
 		{Name: "Port Calls", Title: "calls", Description: "each call", Columns: []schema.Column{

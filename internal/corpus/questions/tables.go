@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -80,6 +81,10 @@ func (l *loader) tablesFile(s *source, name string, notes map[string]*schema.Dat
 	})
 }
 
+// plainType matches types as SQL writes them. A type becomes part of a statement if a database is made of the schema,
+// so it must be nothing else.
+var plainType = regexp.MustCompile(`^(?:\w+(?: \w+)*(?: ?\( ?\d+(?: ?, ?\d+)? ?\))?)?$`)
+
 // columnPlace is where a numbered column went.
 type columnPlace struct{ table, column int }
 
@@ -112,11 +117,18 @@ func (e *tablesEntry) notes(warn func(string)) *schema.Database {
 		if len(e.Titles) == len(e.Columns) {
 			column.Title = plainLine(e.Titles[i].name)
 		}
+		table := &d.Tables[c.table]
+		if table.Column(c.name) >= 0 {
+			warn(fmt.Sprintf("column %d is left out: table %s has a column %s already", i, quote(table.Name), quote(c.name)))
+			continue
+		}
 		if i < len(e.Types) {
-			column.Declared = e.Types[i]
+			if column.Declared = e.Types[i]; !plainType.MatchString(column.Declared) {
+				warn(fmt.Sprintf("the type of column %d is left out: it is no type of SQL", i))
+				column.Declared = ""
+			}
 		}
 		column.Affinity = schema.AffinityOf(column.Declared)
-		table := &d.Tables[c.table]
 		places[i] = columnPlace{c.table, len(table.Columns)}
 		table.Columns = append(table.Columns, column)
 	}
