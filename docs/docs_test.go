@@ -25,6 +25,9 @@ var rewrite = flag.Bool("rewrite", false, "write the output of commands into the
 
 // The program is run as users run it: `seatrial` in PATH is this test binary.
 func TestMain(m *testing.M) {
+	if err := testenv.FewCollections(); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"seatrial": func() { os.Exit(cli.Do(os.Args[1:], cli.System())) }})
 }
 

@@ -12,9 +12,13 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 func TestMain(m *testing.M) {
+	if err := testenv.FewCollections(); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"seatrial": func() { os.Exit(cli.Do(os.Args[1:], cli.System())) }})
 }
 

@@ -37,6 +37,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if err := testenv.FewCollections(); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"seatrial": func() {
 			playPlain()

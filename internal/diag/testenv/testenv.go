@@ -20,6 +20,26 @@ func Shared(tb testing.TB) string {
 	return shared
 }
 
+// SkipRace skips a test under the race detector, for a stated reason. It is for tests that compute for long on values of
+// their own: the detector multiplies their time and cannot find anything. Tests with goroutines that share anything run.
+func SkipRace(tb testing.TB, reason string) {
+	tb.Helper()
+	if Race {
+		tb.Skip("skipped under the race detector: " + reason)
+	}
+}
+
+// FewCollections makes programs that tests start collect garbage seldom, as far as the environment says nothing else:
+// most live for a second, and use little memory. It does not change the test's own process.
+func FewCollections() error {
+	if os.Getenv(collections) != "" {
+		return nil
+	}
+	return os.Setenv(collections, "400")
+}
+
+const collections = "GOGC" // the variable of the Go runtime
+
 // Reduced reports whether tests read a part of the demo corpus instead of the whole: under the race detector, and where
 // the corpora are missing, so that the tests of a clean clone take minutes. The whole is tested with the corpora.
 func Reduced() bool { return Race || SharedFolder() == "" }

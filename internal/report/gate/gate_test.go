@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/task"
@@ -84,6 +85,7 @@ func gamma(r *rand.Rand, shape float64) float64 {
 // where errors are most frequent. Such a rule is met, so a BLOCK is wrong; and a value that is lower by nothing
 // measurable breaks it, so a PASS is wrong as well.
 func TestErrorRates(t *testing.T) {
+	testenv.SkipRace(t, "each simulation judges rows of its own, thousands of times")
 	const runs, tasks = 2000, 40
 	type drawing func(r *rand.Rand, how string) func(task int, g *grade.Grade)
 	share := func(at float64, set func(*grade.Grade, bool)) drawing {
@@ -179,6 +181,7 @@ func TestErrorRates(t *testing.T) {
 // alpha, and what is at the limit of one of them passes no more often than beta, however clearly the others are met. The
 // outcomes of a task depend on one another.
 func TestErrorRatesOfAFamily(t *testing.T) {
+	testenv.SkipRace(t, "each simulation judges rows of its own, thousands of times")
 	const runs, tasks, trials = 2000, 60, 2
 	rules := &Rules{Alpha: 0.05, Beta: 0.05, Cluster: report.ClusterTask, Rules: []Rule{
 		{Measure: MeasureSuccess, AtLeast: number(0.8)}, {Measure: MeasureRunaway, Turns: 9, AtMost: number(0.1)},
