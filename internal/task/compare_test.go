@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 func rowsGold(columns []Column, rows ...Row) *Gold {
@@ -596,6 +598,7 @@ func mutants(r *rand.Rand, g *Gold) []mutant {
 }
 
 func TestGoldRejectsMutants(t *testing.T) {
+	testenv.SkipRace(t, "it compares values of its own, one after the other")
 	cases := map[string]int{}
 	for seed := range uint64(700) {
 		r := Draw(seed, "rejects mutants")
@@ -777,6 +780,7 @@ func naiveCell(gold, got Value, computed bool) bool {
 
 // Every gold is put to every other gold's rows; the domain is so small that many of them are equal.
 func TestGoldAgreesWithOracle(t *testing.T) {
+	testenv.SkipRace(t, "it compares values of its own, one after the other")
 	same, different := 0, 0
 	for seed := range uint64(150) {
 		r := Draw(seed, "oracle")
