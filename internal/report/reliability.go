@@ -239,8 +239,8 @@ func (r *Report) reliabilityTables() []*table.Table {
 		number("tokens vary", "token_variation", 2, table.Decimal, func(r row) *float64 { return r.TokensVary }),
 		number("US$ vary", "cost_variation", 2, table.Decimal, func(r row) *float64 { return r.CostVaries }),
 		number("recovery turns", "recovery_turns", 0, table.Decimal, func(r row) *float64 { return r.RecoveryTurns }),
-		number("tokens", "recovery_tokens", 2, table.Fixed(0), func(r row) *float64 { return r.RecoveryTokens }),
-		number("US$", "recovery_cost_usd", 2, table.Fixed(4), func(r row) *float64 { return r.RecoveryCost }),
+		number("recovery tokens", "recovery_tokens", 2, table.Fixed(0), func(r row) *float64 { return r.RecoveryTokens }),
+		number("recovery US$", "recovery_cost_usd", 2, table.Fixed(4), func(r row) *float64 { return r.RecoveryCost }),
 	}).WithNotes("Within and between: variance of outcomes of clean episodes from trial to trial, and between instances; "+
 		"outcome is the share between instances. Trajectory: similarity of the results that two trials saw. Calls vary, "+
 		"tokens vary, US$ vary: coefficient of variation over trials. seatrial card has that of time.",

@@ -142,9 +142,10 @@ type Hopeless struct {
 	PairedInstances int      `json:"paired_instances"`
 	CleanRate       *float64 `json:"clean_rate"`          // right answers there
 	CleanDeclined   *float64 `json:"clean_declined_rate"` // refusals there
-	// BothRate is the share of pairs in which, in the first shared trial, the hopeless side was declined and the other
-	// solved.
-	BothRate *float64 `json:"both_rate"`
+	// BothPairs counts the pairs that share a valid trial. BothRate is the share of them in which, in the first such
+	// trial, the hopeless side was declined and the other solved.
+	BothPairs int      `json:"both_pairs"`
+	BothRate  *float64 `json:"both_rate"`
 }
 
 // HintGain compares an arm of hints with the arm that differs only in having none, on the same instances. Hazard is
@@ -532,16 +533,16 @@ func (b *Bench) hopelessOf(kind, proof string, rows []*Row) Hopeless {
 	h.Other = h.Valid - h.Successes - h.Answered - h.OutOfBudget
 	c := Compare(UnitsOf(rows, b.pairOf), b.options, stream("difference"))
 	h.PairedInstances, h.CleanRate = len(c.Units), c.Base
-	declined, both, shared := 0.0, 0, 0
+	declined, both := 0.0, 0
 	for _, u := range c.Units {
 		valid := CountOf(u.Base, func(*grade.Grade) bool { return true })
 		declined += float64(CountOf(u.Base, refused)) / float64(valid)
 		if first, second, ok := FirstShared(u.Base, u.Rows); ok {
-			shared++
+			h.BothPairs++
 			both += statistics.One(first && second)
 		}
 	}
-	h.CleanDeclined, h.BothRate = statistics.Share(declined, len(c.Units)), statistics.Share(float64(both), shared)
+	h.CleanDeclined, h.BothRate = statistics.Share(declined, len(c.Units)), statistics.Share(float64(both), h.BothPairs)
 	return h
 }
 

@@ -197,8 +197,7 @@ func hopelessTable(title string, list []Hopeless) *table.Table {
 		table.Count("pairs", "paired_instances", 1, func(h row) int { return h.PairedInstances }),
 		paired("clean right", "clean_rate", 1, func(h row) *float64 { return h.CleanRate }),
 		paired("clean declined", "clean_declined_rate", 2, func(h row) *float64 { return h.CleanDeclined }),
-		table.Number("both right", "both_rate", 1, table.Percent, whyNoPair,
-			func(h row) *float64 { return h.BothRate }),
+		table.Of("both right", "both_rate", 1, whyNoPair, func(h row) (*float64, int) { return h.BothRate, h.BothPairs }),
 	}, dataColumns[row]()).WithNotes(append([]string{
 		"Declining is right. clean: the same tools with the right ones among them. both right: pairs in which the agent " +
 			"declined " +

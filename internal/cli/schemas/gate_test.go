@@ -26,6 +26,19 @@ func TestGateRules(t *testing.T) {
 		rule(`"measure": "success", "part": "fault", "hazard": "execution failure", "margin": 0.1`): true,
 		`{"alpha": 0.5, "beta": 0.01, "rules": [{"measure": "calls", "at_most": 2}]}`:               true,
 
+		rule(`"measure": "success", "turns": 0, "at_least": 1`):                 true,
+		rule(`"measure": "turns", "hazard": "execution failure", "at_most": 9`): true,
+		rule(`"measure": "runaway", "turns": 9, "calls": 9, "margin": 0.1`):     true,
+
+		rule(`"measure": "success", "at_most": 1`):                                         false,
+		rule(`"measure": "cost", "at_least": 1`):                                           false,
+		rule(`"measure": "runaway", "at_most": 0.1`):                                       false,
+		rule(`"measure": "runaway", "turns": 0, "at_most": 0.1`):                           false,
+		rule(`"measure": "success", "turns": 9, "at_least": 0.1`):                          false,
+		rule(`"measure": "tokens", "calls": 9, "at_most": 5`):                              false,
+		rule(`"measure": "success", "part": "clean", "kind": "exec.io", "margin": 0.1`):    false,
+		rule(`"measure": "turns", "part": "clean", "hazard": "output drift", "margin": 1`): false,
+
 		`{}`:            false,
 		`{"rules": []}`: false,
 		`{"alpha": 0, "rules": [{"measure": "calls", "at_most": 2}]}`:          false,

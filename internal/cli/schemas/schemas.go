@@ -288,7 +288,7 @@ func encode(s *jsonschema.Schema) ([]byte, error) {
 }
 
 // gateSchema is the schema of a gate's rules. What the type has without a default is required, and what a file may
-// leave out is not.
+// leave out is not. It cannot say that `most` must be above `at_most`, which the program demands.
 func gateSchema() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[gate.Rules](&jsonschema.ForOptions{})
 	if err != nil {
@@ -311,18 +311,40 @@ func gateSchema() (*jsonschema.Schema, error) {
 	fields["turns"].Minimum, fields["calls"].Minimum = &zero, &zero
 	fields["most"] = &jsonschema.Schema{Type: "number", ExclusiveMinimum: &zero}
 	share := &jsonschema.Schema{
-		Properties: map[string]*jsonschema.Schema{}, Not: &jsonschema.Schema{Required: []string{"most"}},
+		Properties: map[string]*jsonschema.Schema{}, Not: needs("most"),
 	}
 	for _, bound := range []string{"at_least", "at_most", "margin"} {
 		fields[bound] = &jsonschema.Schema{Type: "number", Minimum: &zero}
 		share.Properties[bound] = &jsonschema.Schema{Maximum: &one}
 		list.Items.OneOf = append(list.Items.OneOf, &jsonschema.Schema{Required: []string{bound}})
 	}
-	list.Items.If = &jsonschema.Schema{
-		Properties: map[string]*jsonschema.Schema{"measure": {Enum: anyOf(gate.Shares())}}, Required: []string{"measure"},
+	positive := &jsonschema.Schema{Minimum: &one}
+	given, unset := make([]*jsonschema.Schema, 2), &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{}}
+	for i, limit := range []string{"turns", "calls"} {
+		given[i] = &jsonschema.Schema{
+			Properties: map[string]*jsonschema.Schema{limit: positive}, Required: []string{limit},
+		}
+		unset.Properties[limit] = &jsonschema.Schema{Maximum: &zero}
 	}
-	list.Items.Then = share
+	clean := when("part", report.PartClean)
+	clean.Then = &jsonschema.Schema{AllOf: []*jsonschema.Schema{{Not: needs("hazard")}, {Not: needs("kind")}}}
+	shares, gains := when("measure", gate.Shares()...), when("measure", gate.Gains()...)
+	runaway := when("measure", gate.MeasureRunaway)
+	shares.Then = share
+	gains.Then, gains.Else = &jsonschema.Schema{Not: needs("at_most")}, &jsonschema.Schema{Not: needs("at_least")}
+	runaway.Then, runaway.Else = &jsonschema.Schema{AnyOf: given}, unset
+	list.Items.AllOf = []*jsonschema.Schema{shares, gains, runaway, clean}
 	return s, nil
+}
+
+// needs is the schema of an object that has a field.
+func needs(field string) *jsonschema.Schema { return &jsonschema.Schema{Required: []string{field}} }
+
+// when is a schema whose Then and Else the caller adds, for a field that has one of some values.
+func when(field string, values ...string) *jsonschema.Schema {
+	return &jsonschema.Schema{If: &jsonschema.Schema{
+		Properties: map[string]*jsonschema.Schema{field: {Enum: anyOf(values)}}, Required: []string{field},
+	}}
 }
 
 func anyOf(names []string) []any {

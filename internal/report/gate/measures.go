@@ -59,19 +59,18 @@ var measures = []measure{
 }
 
 // Measures lists the names of measures.
-func Measures() []string {
-	names := make([]string, len(measures))
-	for i := range measures {
-		names[i] = measures[i].name
-	}
-	return names
-}
+func Measures() []string { return named(func(*measure) bool { return true }) }
 
 // Shares lists the names of measures whose values range from 0 to 1.
-func Shares() []string {
+func Shares() []string { return named(func(m *measure) bool { return m.share }) }
+
+// Gains lists the names of measures of which more is better.
+func Gains() []string { return named(func(m *measure) bool { return m.more }) }
+
+func named(holds func(*measure) bool) []string {
 	var names []string
 	for i := range measures {
-		if measures[i].share {
+		if holds(&measures[i]) {
 			names = append(names, measures[i].name)
 		}
 	}
