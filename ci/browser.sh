@@ -2,7 +2,8 @@
 # Tries the pages of `seatrial view` in a real browser: no error in the console, filters, keys, deep links, live update,
 # hostile texts, both colour schemes, 320 to 2,560 pixels, and axe. It needs Node.js with npm and Chromium (CHROMIUM names
 # it), and installs pinned versions of playwright-core and axe-core into a temporary folder, or into BROWSER_MODULES,
-# which is kept.
+# which is kept. Then it looks at an exported log in the viewer of Inspect, which it installs where SEATRIAL_READERS has none;
+# where that is impossible it says so.
 #
 #   ci/browser.sh [FOLDER]    also writes screenshots of the main pages into the folder
 #
@@ -11,6 +12,7 @@ set -euo pipefail
 
 playwright_version=1.65.1
 axe_version=4.14.1
+inspect_version=0.3.285
 
 chromium="${CHROMIUM:-/usr/bin/chromium}"
 [[ -x "$chromium" ]] || { echo "$chromium is missing: install Chromium, or set CHROMIUM" >&2; exit 1; }
@@ -22,6 +24,8 @@ if [[ $# -gt 0 ]]; then
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root="$PWD"
+readers="${SEATRIAL_READERS:-}"
+unset SEATRIAL_READERS # the program refuses variables that it does not know
 
 work="$(mktemp -d)"
 started=()
@@ -44,7 +48,7 @@ if [[ "$(cat "$modules/versions" 2>/dev/null || true)" != "$playwright_version $
     printf '%s %s\n' "$playwright_version" "$axe_version" >versions
   )
 fi
-cp ci/browser/trial.mjs "$modules/trial.mjs"
+cp ci/browser/trial.mjs ci/browser/inspect.mjs "$modules"
 
 go build -o "$work/seatrial" ./cmd/seatrial
 export XDG_CACHE_HOME="$work/cache"
@@ -67,3 +71,40 @@ while [[ ! -s live.run ]]; do sleep 0.2; done
 started+=("$!")
 while [[ ! -s view.json ]]; do sleep 0.2; done
 CHROMIUM="$chromium" SHOTS="$shots" node "$modules/trial.mjs" "$(node -p 'JSON.parse(require("fs").readFileSync("view.json")).url')"
+
+if [[ -n "${TRIAL:-}" ]]; then exit 0; fi
+if [[ -z "$readers" || ! -x "$readers/bin/inspect" ]]; then
+  readers="$work/readers"
+  if ! { python3 -m venv "$readers" &&
+    "$readers/bin/pip" install --quiet --disable-pip-version-check "inspect_ai==$inspect_version"; }; then
+    echo "Inspect cannot be installed here: its viewer is skipped." >&2
+    exit 0
+  fi
+fi
+./seatrial export whole.run --format inspect --fault exec.timeout --agent recover --out logs >/dev/null
+# What the page must show: the first sample whose tools returned something, as Inspect reads it.
+"$readers/bin/python" - logs >facts.json <<'PYTHON'
+import json, pathlib, sys
+
+from inspect_ai.log import read_eval_log
+
+(file,) = pathlib.Path(sys.argv[1]).iterdir()
+log = read_eval_log(str(file))
+sample = next(s for s in log.samples if any(m.role == "tool" and len(m.text) > 2 for m in s.messages))
+results = [m for m in sample.messages if m.role == "tool" and len(m.text) > 2]
+(score,) = sample.scores.values()
+print(json.dumps({
+    "log": file.name, "samples": len(log.samples), "sample": sample.id, "tool": results[0].function,
+    "question": next(m.text for m in sample.messages if m.role == "user").strip().splitlines()[0][:60],
+    "result": results[0].text[:40], "score": score.value, "explanation": score.explanation,
+    "accuracy": f"{log.results.scores[0].metrics['accuracy'].value:.3g}"}))
+PYTHON
+port="$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
+XDG_DATA_HOME="$work/data" timeout 600 "$readers/bin/inspect" view --log-dir logs --host 127.0.0.1 --port "$port" \
+  >inspect.log 2>&1 &
+started+=("$!")
+for _ in $(seq 300); do
+  if curl -sf -o /dev/null "http://127.0.0.1:$port/"; then break; fi
+  sleep 0.2
+done
+CHROMIUM="$chromium" SHOTS="$shots" FACTS=facts.json node "$modules/inspect.mjs" "http://127.0.0.1:$port"
