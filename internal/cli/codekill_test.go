@@ -37,7 +37,7 @@ func needNative(tb testing.TB) {
 	}
 }
 
-// do runs a command and demands that it succeeds, or gives one of the exit codes named.
+// do runs a command and demands that it succeeds, or returns one of the exit codes named.
 func do(tb testing.TB, args []string, codes ...int) {
 	tb.Helper()
 	var out bytes.Buffer

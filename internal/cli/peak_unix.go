@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// peakMiB gives the largest resident size of the process so far, in MiB.
+// peakMiB returns the largest resident size of the process so far, in MiB.
 func peakMiB() float64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

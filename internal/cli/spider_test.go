@@ -14,7 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
-// do runs a command in this process, demands exit code 0, and gives what it printed.
+// do runs a command in this process, demands exit code 0, and returns what it printed.
 func do(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -205,7 +205,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// compareFolders wants two folders to hold the same files, and gives their number.
+// compareFolders wants two folders to hold the same files, and returns their number.
 func compareFolders(t *testing.T, a, b string) int {
 	t.Helper()
 	left, right := files(t, a), files(t, b)

@@ -18,7 +18,7 @@ type Pair struct {
 }
 
 // Pairs puts each instance of the role hopeless beside exactly one complete instance of its task, in the order of the
-// suite; a judge that treats all requests alike is right about half of a list of pairs. The complete one is of the role
+// suite; a judge that treats all requests alike is right about half of a list of pairs. The complete one has the role
 // clean, and the first of these that there is:
 //
 //  1. one under conditions that were asked for in the same words: the complete variant of replace-tool and drop-detail;

@@ -10,7 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// tableOf gives a starting table of keys with a prefix.
+// tableOf returns a starting table of keys with a prefix.
 func tableOf(id, prefix string, keys int) *task.Source {
 	s := &task.Source{ID: id, Database: "d", From: `"t"`}
 	for i := range keys {
@@ -20,7 +20,7 @@ func tableOf(id, prefix string, keys int) *task.Source {
 	return s
 }
 
-// handleTools gives the tools of a style as the agent of a task with these starting tables sees them.
+// handleTools returns the tools of a style as the agent of a task with these starting tables sees them.
 func handleTools(style, profile string, sources ...*task.Source) (tools []*task.Tool, starts []task.Table) {
 	tools = relation.Tools(style, profile)
 	for i, s := range sources {

@@ -143,7 +143,7 @@ func number(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i
 	}
-	f, _ := strconv.ParseFloat(text, 64) // out of range gives ±Inf, which is what SQLite reads too
+	f, _ := strconv.ParseFloat(text, 64) // out of range returns ±Inf, which is what SQLite reads too
 	return f
 }
 

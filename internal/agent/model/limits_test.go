@@ -22,7 +22,7 @@ func replyOf(input, output int) string {
 		"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, input, output)
 }
 
-// flood asks n questions at one time in a bubble and gives when each was sent, from the start.
+// flood asks n questions at one time in a bubble and returns when each was sent, from the start.
 func flood(t *testing.T, n int, o Options, takes time.Duration, body string) (sent []time.Duration, peak int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// talk plays an episode: three turns whose requests depend on the replies before. It gives what was answered.
+// talk plays an episode: three turns whose requests depend on the replies before. It returns what was answered.
 func talk(ctx context.Context, c Client, opening string) ([]string, error) {
 	r := ask(opening)
 	r.Tools = []ToolSpec{{Name: "look"}}

@@ -163,7 +163,7 @@ var argumentTypeTactic = &tactic{
 		if convert == nil {
 			return remedy{}, false
 		}
-		written := s.p.writeOut(s.j, argument) // the values behind a reference can only be converted once written out
+		written := s.p.writeOut(s.j, argument) // the values of a reference can only be converted once written out
 		return remedy{}, s.p.learn(s.j.tool, fix{argument: argument, convert: convert}) || written
 	},
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/agenttest"
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // writtenCall is a call to render: two arguments, a text and a number.
@@ -210,6 +211,7 @@ func TestFormatsReadBack(t *testing.T) {
 // TestCutFormats cuts calls in each format at every byte. No call may have half a value; a reply known to be cut makes
 // no call unless the call is complete; and a call that has begun is never an answer.
 func TestCutFormats(t *testing.T) {
+	testenv.SkipRace(t, "one reader reads one text after the other")
 	r := NewReader(agenttest.Toolkit(t, agenttest.Tools))
 	eachTemplate(t, func(name, template string) {
 		one := &writtenCall{"function_1", cityFor(template), 1999}

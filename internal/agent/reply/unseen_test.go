@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -81,6 +82,7 @@ func TestProseThatNamesTools(t *testing.T) {
 
 // TestRepetitionsAreReadInTime reads degenerate replies of 20 KB. Reading them in quadratic time would take minutes.
 func TestRepetitionsAreReadInTime(t *testing.T) {
+	testenv.SkipRace(t, "one reader reads one text after the other")
 	reader := NewReader(unseenTools())
 	for _, text := range []string{"get_weather the city ", "['get_weather', ", "get_weather: ", "('get_weather', {"} {
 		began := time.Now()

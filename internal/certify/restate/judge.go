@@ -380,7 +380,7 @@ type said struct {
 	Same  string  `json:"same"`
 }
 
-// read reads a reply; the zero value is of one that cannot be read.
+// read reads a reply; it returns the zero value for one that cannot be read.
 func read(reply string) (s said) {
 	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}')
 	if from < 0 || to < from || json.Unmarshal([]byte(reply[from:to+1]), &s) != nil {

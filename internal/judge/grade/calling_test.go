@@ -33,7 +33,7 @@ type ran struct {
 	handle string
 }
 
-// run makes a call on what its source gives. A call that it cannot make gives nil.
+// run makes a call on what its source returns. A call that it cannot make returns nil.
 func run(c *task.Call, sources map[string]*ran, start []world) *ran {
 	text, _ := c.Arguments["data_source"].(string)
 	ref, ok := task.ParseReference(text)
@@ -165,7 +165,7 @@ func calling(t *testing.T, task *task.Task, calls []task.Call, start []world) *C
 	return callingApart(t, task, calls, start, nil)
 }
 
-// heldApart writes what the calls that need it give on further worlds, as a run does.
+// heldApart writes what the calls that need it return on further worlds, as a run does.
 func heldApart(t *testing.T, tk *task.Task, record *transcript.Transcript, calls []task.Call, apart []world) {
 	t.Helper()
 	spellings, err := Spellings(tk, record)
@@ -257,7 +257,7 @@ func copied(calls []task.Call) []task.Call {
 	return out
 }
 
-// renamed gives calls with other labels.
+// renamed returns calls with other labels.
 func renamed(calls []task.Call) []task.Call {
 	out := copied(calls)
 	for i := range out {
@@ -504,7 +504,7 @@ func TestAnyOrderOfIndependentBranchesCounts(t *testing.T) {
 	}
 }
 
-// Filters in any order give one result: by proof every slot is right, strictly only those that did not move.
+// Filters in any order return one result: by proof every slot is right, strictly only those that did not move.
 func TestCommutativeFiltersCountByProof(t *testing.T) {
 	lower := 0
 	for seed := range uint64(60) {
@@ -729,7 +729,7 @@ func TestLabelsMeanTheLastCallThatTookThem(t *testing.T) {
 	}
 }
 
-// What is right by proof alone gives the same on every world.
+// What is right by proof alone returns the same on every world.
 func TestProofNeedsTheSameResults(t *testing.T) {
 	gained, lost := 0, 0
 	for seed := range uint64(1500) {
@@ -762,7 +762,7 @@ func TestProofNeedsTheSameResults(t *testing.T) {
 	}
 }
 
-// checkCalling gives what must never be in a Calling.
+// checkCalling returns what must never be in a Calling.
 func checkCalling(c *Calling) string {
 	for _, tally := range []Tally{c.Intent, c.Slots, c.ProvenSlots} {
 		if tally.Right < 0 || tally.Right > tally.Predicted || tally.Right > tally.Gold {

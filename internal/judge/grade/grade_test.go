@@ -261,7 +261,7 @@ func TestOutcomesAndCauses(t *testing.T) {
 	}
 }
 
-// inconsistency gives what must never be in a grade.
+// inconsistency returns what must never be in a grade.
 func inconsistency(g Grade) string {
 	known := slices.Contains(Outcomes(), g.Outcome)
 	switch {
@@ -319,7 +319,7 @@ func TestConditionsAndEffort(t *testing.T) {
 	}
 }
 
-// What a data handle gives counts as seen by its digest alone: the agent was shown a reference, not the rows.
+// What a data handle returns counts as seen by its digest alone: the agent was shown a reference, not the rows.
 func TestDataHandlesAreSeenByTheirDigest(t *testing.T) {
 	gold := task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: "handle"}},
 		Rows: []task.Row{{task.Text("$call_1$")}}}

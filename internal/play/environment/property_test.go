@@ -118,7 +118,7 @@ func drawTurns(random *rand.Rand) []task.Turn {
 	return turns
 }
 
-// playTurns takes the turns in an environment of that configuration, and gives the transcript.
+// playTurns takes the turns in an environment of that configuration, and returns the transcript.
 func playTurns(tb testing.TB, config environment.Config, turns []task.Turn) *transcript.Transcript {
 	tb.Helper()
 	env := newEnvironment(tb, config)
@@ -304,7 +304,7 @@ func withoutNearest(text string) string {
 	return b.String()
 }
 
-// TestReferencesAreNestedQueries holds references to what SQLite gives for the nested query, on the world and on its
+// TestReferencesAreNestedQueries holds references to what SQLite returns for the nested query, on the world and on its
 // neighbours.
 func TestReferencesAreNestedQueries(t *testing.T) {
 	nested := map[string]string{

@@ -330,7 +330,7 @@ func newEnvironment(tb testing.TB, config environment.Config) *environment.Envir
 	return env
 }
 
-// scriptedStep gives a condition for the scenarios; each shows one power of a step.
+// scriptedStep returns a condition for the scenarios; each shows one power of a step.
 func scriptedStep(tb testing.TB, name string) fault.Step {
 	tb.Helper()
 	switch name {

@@ -141,7 +141,7 @@ func TestResumeRunsJustTheRest(t *testing.T) {
 	}
 }
 
-// answererNamed gives a with the identity of p.
+// answererNamed returns a with the identity of p.
 func answererNamed(p, a episode.Participant) episode.Participant {
 	p.New = a.New
 	return p

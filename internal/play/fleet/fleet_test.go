@@ -513,7 +513,7 @@ func TestTheCacheOfSuitesHasABound(t *testing.T) {
 	}
 }
 
-// TestRecordsThatCannotBeReadAreRefused sends records that are none, whole and in parts: the worker and the user are
+// TestRecordsThatCannotBeReadAreRefused sends bytes that are no records, whole and in parts: the worker and the user are
 // told why, and the order is given out again.
 func TestRecordsThatCannotBeReadAreRefused(t *testing.T) {
 	c, conn, said := coordinated(t)

@@ -216,7 +216,7 @@ func (p *printer) instances(r *suite.Counts) {
 	}
 }
 
-// ofFault reports whether a specification is of a fault, or of what a fault is compared with.
+// ofFault reports whether a specification belongs to a fault, or to what a fault is compared with.
 func ofFault(s suite.Specification) bool { return s.Variant != "" && s.Variant != suite.UnderComplete }
 
 // certifiedOr says what instances under conditions are: those of tools that cannot be run are only checked.

@@ -56,7 +56,7 @@ func incomplete(n int) *suite.Suite {
 	return s
 }
 
-// asked gives the graded episodes of an agent on every instance of a suite that it takes, as it judges them: yes, no,
+// asked returns the graded episodes of an agent on every instance of a suite that it takes, as it judges them: yes, no,
 // "" for no judgement, or invalid.
 func asked(s *suite.Suite, agent, protocol, arm string, trials int, judge func(in *suite.Instance,
 	trial int) string) []report.Row {

@@ -51,7 +51,7 @@ func scoredSet(corpora ...string) Set {
 	return Set{Name: "run", Suite: s}
 }
 
-// only gives the record of a table that has these values, which has to be the only one.
+// only returns the record of a table that has these values, which has to be the only one.
 func only(t *testing.T, tab *table.Table, want map[string]string) map[string]any {
 	t.Helper()
 	var found []map[string]any

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/statistics"
@@ -39,6 +40,7 @@ var request = Request{Difference: 0.1, Power: 0.8, Alpha: 0.05, Arms: 2, Compari
 
 // TestPowerIsReached plans from a pilot and then plays 1,500 such runs: four of five must find the difference.
 func TestPowerIsReached(t *testing.T) {
+	testenv.SkipRace(t, "it draws runs of its own, one after the other")
 	const runs = 1500
 	r := task.Draw(1, "plan")
 	a, b := chances(r, 2000)

@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TestBoundErrorRates draws samples whose true mean is known and counts bounds on its wrong side. The cases are those in
 // which a plain t bound errs far more often: rare failures, rare losses, clusters of unequal weight.
 func TestBoundErrorRates(t *testing.T) {
+	testenv.SkipRace(t, "each simulation draws clusters of its own, thousands of times")
 	const runs = 2000
 	outcome := func(p float64) func(*rand.Rand) (float64, float64) {
 		return func(r *rand.Rand) (float64, float64) { return float64(One(r.Float64() < p)), 1 }

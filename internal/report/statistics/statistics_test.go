@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -270,6 +271,7 @@ func TestMcNemarAgreesWithTheBinomialSum(t *testing.T) {
 
 // The exact bootstrap returns what many resamples converge to.
 func TestExactBootstrapAgreesWithResamples(t *testing.T) {
+	testenv.SkipRace(t, "it draws clusters of its own, one after the other")
 	exact, left := 0, 0
 	for seed := range uint64(60) {
 		r := task.Draw(seed, "exact")

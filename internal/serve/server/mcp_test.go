@@ -51,7 +51,7 @@ func connect(tb testing.TB, t mcp.Transport, changes, progress chan struct{}) *m
 	return session
 }
 
-// inMemory serves an episode in memory and gives the client's end.
+// inMemory serves an episode in memory and returns the client's end.
 func inMemory(tb testing.TB, e *server.Episode, maxDelay time.Duration) mcp.Transport {
 	tb.Helper()
 	here, there := mcp.NewInMemoryTransports()

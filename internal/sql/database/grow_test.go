@@ -56,7 +56,7 @@ func randomSchema(draw *rand.Rand) *schema.Database {
 			}
 			k := schema.ForeignKey{Columns: draw.Perm(len(t.Columns))[:len(to)], Target: target.Name, TargetColumns: to}
 			for n, j := range k.Columns {
-				// As in published schemas, what refers is of the type of what it refers to.
+				// As in published schemas, a referring column has the type of the column that it refers to.
 				from, column := &t.Columns[j], target.Columns[to[n]]
 				from.Declared, from.Affinity, from.Collation = column.Declared, column.Affinity, column.Collation
 			}

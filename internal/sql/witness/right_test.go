@@ -57,7 +57,7 @@ func permutations(n int, visit func([]int)) {
 }
 
 // TestRightResultsAreAllAndReachable lets SQLite return every right result: the query is asked once for each order of
-// what ties, with that order behind its own ORDER BY. The results that come are the listed ones, all of them and no
+// what ties, with that order after its own ORDER BY. The results that come are the listed ones, all of them and no
 // other.
 func TestRightResultsAreAllAndReachable(t *testing.T) {
 	for _, c := range []struct {
@@ -149,7 +149,7 @@ func TestRightResultsAreAllAndReachable(t *testing.T) {
 	}
 }
 
-// brokenTies puts an order of values behind a query's own ORDER BY. A compound, which orders by its columns alone, is
+// brokenTies puts an order of values after a query's own ORDER BY. A compound, which orders by its columns alone, is
 // asked from outside.
 func brokenTies(query, by string, over []any, order []int) string {
 	var cases strings.Builder

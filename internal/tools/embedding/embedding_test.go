@@ -56,7 +56,7 @@ func of(t *testing.T, v *embedding.Vectors, texts ...string) []embedding.Vector 
 	return list
 }
 
-// TestVectors asks for each text once, in parts, keeps the first vector that came, and gives the same from what was
+// TestVectors asks for each text once, in parts, keeps the first vector that came, and returns the same from what was
 // kept.
 func TestVectors(t *testing.T) {
 	d := &drawn{length: 40, asked: map[string]int{}}

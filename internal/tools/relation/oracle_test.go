@@ -68,7 +68,7 @@ type rows struct {
 	bareRead bool   // a value was read that depends on which row of a group is taken
 }
 
-// unclear says that what an operation gives is not determined, or that the operation has no place here.
+// unclear says that what an operation returns is not determined, or that the operation has no place here.
 type unclear string
 
 func (o *oracle) unclear(why string) { panic(unclear(why)) }

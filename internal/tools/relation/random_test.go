@@ -79,7 +79,7 @@ func (c *chain) resolve(label string) (*relation.Handle, *task.ToolError) {
 	return nil, &task.ToolError{Code: task.CodeBadReference, Message: label}
 }
 
-// apply makes a call both ways. It gives false where the oracle finds the result not determined.
+// apply makes a call both ways. It returns false where the oracle finds the result not determined.
 func (c *chain) apply(from string, tool string, arguments map[string]any, same func() *rows) (label string, ok bool) {
 	defer func() {
 		if why := recover(); why != nil {

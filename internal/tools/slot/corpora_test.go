@@ -99,7 +99,7 @@ type matter struct {
 	worlds  []*database.World // the published one first, then neighbours
 	texts   []string
 	queries map[string]*sqlast.Query
-	golds   map[string][]*task.Gold // by world; nil where the query gives no result
+	golds   map[string][]*task.Gold // by world; nil where the query returns no result
 }
 
 func (m *matter) close() {

@@ -210,7 +210,7 @@ func (g *generator) common() string {
 	return "WITH w AS (" + inner + ") " + text
 }
 
-// derived writes a SELECT whose columns have names, and gives them.
+// derived writes a SELECT whose columns have names, and returns them.
 func (g *generator) derived() (string, []column) {
 	g.deep++
 	defer func() { g.deep-- }()

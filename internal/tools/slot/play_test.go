@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/slot"
 )
 
-// play makes the calls of a plan and gives the handle of its answer.
+// play makes the calls of a plan and returns the handle of its answer.
 func play(plan task.Plan, tools map[string]*task.Tool, starts []task.Start, sources []*task.Source) (*relation.Handle,
 	error) {
 	handles := map[string]*relation.Handle{}
@@ -150,7 +150,7 @@ var constructs = []string{
 	"two keys compared", "window", "window over aggregates",
 }
 
-// TestGeneratedSelects compares generated SELECTs with what their call sequences give, in both styles and, where it
+// TestGeneratedSelects compares generated SELECTs with what their call sequences return, in both styles and, where it
 // expresses them, both profiles. A thousand run by default; SEATRIAL_SELECTS gives another number.
 func TestGeneratedSelects(t *testing.T) {
 	number := selects(t)
