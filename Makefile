@@ -57,6 +57,7 @@ million: ## make a run of EPISODES (a million) and time its report; takes half a
 	bash -c 'time ./seatrial report run >/dev/null; time ./seatrial report run --full >/dev/null'; status=$$?; rm -rf $$d; exit $$status
 
 docs: ## run the commands of the documentation and write their output into the pages
+	go test ./internal/cli -run ConfigSchema -rewrite-config
 	go test ./internal/cli/schemas -run Published -rewrite
 	go test ./docs -rewrite
 

@@ -1,0 +1,68 @@
+package schemas
+
+import (
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// ConfigName is the name of the schema of files of `--config`, which [Config] makes. It is not among [Names], because
+// the flags of the commands decide it.
+const ConfigName = "config"
+
+const configTitle = "a file of `--config`, which people write in YAML"
+
+// Config writes the schema of a file with a section of flags for each command of root. The program reads more than the
+// schema allows: a text that reads as a number is one, and of a list for a flag with one value it takes the last.
+func Config(root *cobra.Command) ([]byte, error) {
+	closed := &jsonschema.Schema{Not: &jsonschema.Schema{}}
+	s := &jsonschema.Schema{
+		Title: configTitle, Type: "object", AdditionalProperties: closed, Properties: map[string]*jsonschema.Schema{},
+	}
+	for _, c := range root.Commands() {
+		if !c.Runnable() || c.Hidden {
+			continue // a page of help
+		}
+		section := &jsonschema.Schema{
+			Description: c.Short, Type: "object", AdditionalProperties: closed,
+			Properties: map[string]*jsonschema.Schema{},
+		}
+		add := func(f *pflag.Flag) {
+			if f.Name != "help" && f.Name != "config" {
+				section.Properties[strings.ReplaceAll(f.Name, "-", "_")] = flagSchema(f)
+			}
+		}
+		c.Flags().VisitAll(add)
+		c.InheritedFlags().VisitAll(add)
+		s.Properties[c.Name()] = section
+	}
+	return encode(s)
+}
+
+// flagSchema is the schema of a flag's value. Numbers and truth values are texts of flags whose type is text.
+func flagSchema(f *pflag.Flag) *jsonschema.Schema {
+	zero := 0.0
+	plain := []string{"string", "number", "boolean"}
+	s := &jsonschema.Schema{Description: f.Usage}
+	switch f.Value.Type() {
+	case "bool":
+		s.Type = "boolean"
+	case "int", "int64":
+		s.Type = "integer"
+	case "uint64":
+		s.Type, s.Minimum = "integer", &zero
+	case "float64":
+		s.Type = "number"
+	default:
+		s.Types = plain
+	}
+	if _, list := f.Value.(pflag.SliceValue); list {
+		s.Types = nil
+		s.AnyOf = []*jsonschema.Schema{
+			{Types: plain}, {Type: "array", Items: &jsonschema.Schema{Types: plain}},
+		}
+	}
+	return s
+}
