@@ -20,8 +20,9 @@ func Shared(tb testing.TB) string {
 	return shared
 }
 
-// SkipRace skips a test under the race detector, for a stated reason. It is for tests that compute for long on values of
-// their own: the detector multiplies their time and cannot find anything. Tests with goroutines that share anything run.
+// SkipRace skips a test under the race detector, for a stated reason. It is for tests that compute for long on values
+// of their own: the detector multiplies their time and cannot find anything. Tests whose goroutines share anything are
+// not skipped.
 func SkipRace(tb testing.TB, reason string) {
 	tb.Helper()
 	if Race {
