@@ -8,6 +8,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
@@ -47,7 +48,9 @@ func (f *stale) Place(p *fault.Placement) string {
 	if reason != "" {
 		return reason
 	}
-	f.changing(p, s, func(c task.Column) bool { return fault.Grows(c.Name) && !bounded(p, s, c) })
+	f.changing(p, s, func(c task.Column) bool {
+		return fault.Grows(c.Name) && !bounded(p, s, c) && !ties(p.Columns(s))
+	})
 	if older := f.hasOlder(p, s); !older && (keepsRows(s) || showsDates(p, s)) || asksForDates(p) {
 		return fault.ReasonNoColumn
 	}
@@ -106,17 +109,18 @@ func (f *stale) older(p fault.Payload) (fault.Payload, int) {
 	return omitLast(p)
 }
 
-// day and year are forms of dates and years.
+// day, month and year are forms of dates.
 var (
-	day  = regexp.MustCompile(`^[12]\d{3}-\d{2}-\d{2}`)
-	year = regexp.MustCompile(`^(1[6-9]|20)\d{2}$`)
+	day   = regexp.MustCompile(`^[12]\d{3}-\d{2}-\d{2}`)
+	month = regexp.MustCompile(`^(?:1[6-9]|20)\d{2}-(?:0[1-9]|1[0-2])$`)
+	year  = regexp.MustCompile(`^(1[6-9]|20)\d{2}$`)
 )
 
 // isDated reports whether a value is a date or, as a text or under the name of a date, a year.
 func isDated(name string, v any) bool {
 	switch v := v.(type) {
 	case string:
-		return day.MatchString(v) || year.MatchString(v)
+		return day.MatchString(v) || month.MatchString(v) || year.MatchString(v)
 	case int64:
 		return year.MatchString(strconv.FormatInt(v, 10)) && fault.IsTime(name)
 	default:
@@ -179,18 +183,36 @@ func keepsRows(s *fault.Site) bool {
 		limited.MatchString(s.Tool.Body.Statement)
 }
 
-// bounded reports whether the request bounds the numbers of a column: an older state that has other numbers would have
-// other rows.
+// bounded reports whether the request bounds the numbers of a column, or those from which the column is computed: an
+// older state that has other numbers would have other rows. All ages change together, so a bound on one bounds all.
 func bounded(p *fault.Placement, s *fault.Site, c task.Column) bool {
+	within := func(name string) bool {
+		words := english.NameWords(c.Name)
+		return fault.IsAge(name) && fault.IsAge(c.Name) || !slices.ContainsFunc(english.NameWords(name),
+			func(word string) bool { return !slices.Contains(words, word) })
+	}
 	for i := range s.Tool.Body.Bindings {
-		if b := &s.Tool.Body.Bindings[i]; b.Role == task.RoleCompare && b.Column == c.Column && b.Table == c.Table {
+		if b := &s.Tool.Body.Bindings[i]; b.Role == task.RoleCompare && (b.Column == c.Column && b.Table == c.Table ||
+			b.Column != "" && within(b.Column)) {
 			return true // also a computed column, which has neither: a bound of groups
 		}
 	}
 	return slices.ContainsFunc(p.Plan.Calls, func(call task.Call) bool {
 		_, value := call.Arguments["value"]
-		return value && call.Arguments["key_name"] == c.Name
+		key, isText := call.Arguments["key_name"].(string)
+		return value && isText && key != "" && within(key)
 	})
+}
+
+// ties reports whether columns have an average beside a sum: with the number of records, each follows from the others,
+// so that no source can have another one alone.
+func ties(columns []task.Column) bool {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(columns, func(c task.Column) bool {
+			return slices.ContainsFunc(english.NameWords(c.Name), func(w string) bool { return slices.Contains(words, w) })
+		})
+	}
+	return has("avg", "average", "mean") && has("sum", "total")
 }
 
 func (f *stale) Hint(*fault.Adviser) (string, error) {
