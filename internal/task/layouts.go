@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/csv"
 	"encoding/json"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -114,6 +115,9 @@ func lineRows(text string) [][]string {
 	return rows
 }
 
+// flat returns all cells of rows, row by row.
+func flat(rows [][]string) []string { return slices.Concat(rows...) }
+
 // quotedRows reads CSV of at least two lines of equal width in which cells are quoted, or returns nil.
 func quotedRows(text string) [][]string {
 	if !strings.Contains(text, `"`) || !strings.Contains(text, ",") {
@@ -144,9 +148,8 @@ func titled(rows [][]string) json.RawMessage {
 	return append(list, ']')
 }
 
-// readsOtherwise reports whether a text is right if its first line has headings that name gold's columns, or if it is a
-// percentage for a computed share.
-func (t *target) readsOtherwise(e extraction, text string) bool {
+// readsOtherwise reports whether a text is right if its first line has headings that name gold's columns.
+func (t *target) readsOtherwise(e extraction) bool {
 	if e.titled != nil {
 		keys, _ := members(elements(e.titled)[0])
 		if len(keys) == t.width && t.width > 1 {
@@ -156,26 +159,53 @@ func (t *target) readsOtherwise(e extraction, text string) bool {
 			}
 		}
 	}
-	if share := percentage(text); share != nil && t.width == 1 && t.computed[0] {
-		return t.verdict(t.read(share)).Strict || t.rounds(share)
-	}
 	return false
 }
 
-var percent = regexp.MustCompile(`^(-?)(\d+)(?:\.(\d+))?\s?%$`)
+// percent matches a percentage in a text.
+var percent = regexp.MustCompile(`(-?)(\d+)(?:\.(\d+))?(?:\s?%|\s(?i:percent|per cent)\b)`)
 
-// percentage returns the share that a percentage says, with all its digits, or nil.
-func percentage(text string) json.RawMessage {
-	m := percent.FindStringSubmatch(stripText(text))
-	if m == nil {
-		return nil
+// unpercented writes the percentage in a text as gold's only number counts: as the share of one, or as it is where gold
+// counts in hundreds. It reports false if the percentage cannot be gold's number: that counts things.
+func (t *target) unpercented(text string) (string, bool) {
+	places := percent.FindAllStringSubmatchIndex(text, 2)
+	if len(places) != 1 || t.width != 1 || len(t.rows) != 1 || !t.rows[0][0].numeric {
+		return text, true
 	}
-	whole := "00" + m[2]
-	whole, fraction := whole[:len(whole)-2], whole[len(whole)-2:]+m[3]
+	at := places[0]
+	if from := at[0]; from > 0 && (isWord(text[from-1]) || strings.IndexByte(".,", text[from-1]) >= 0) {
+		return text, true // part of a longer number
+	}
+	name := ""
+	if len(t.columns) == 1 {
+		name = t.columns[0].Name
+	}
+	words, hundreds := nameWords(name), hundredfold.MatchString(name)
+	if words["count"] && !hundreds && !arithmetic(name) {
+		return "", false
+	}
+	number := text[at[0]:at[1]]
+	gold, _ := AsReal(t.rows[0][0].value)
+	isShare := t.computed[0] && !hundreds && (math.Abs(gold) <= 1 || strings.Contains(name, "/"))
+	if m := percent.FindStringSubmatch(number); isShare {
+		number = shareOf(m[1], m[2], m[3])
+	} else if number = m[1] + m[2]; m[3] != "" {
+		number += "." + m[3]
+	}
+	return text[:at[0]] + number + text[at[1]:], true
+}
+
+// hundredfold matches names of columns that count in hundreds.
+var hundredfold = regexp.MustCompile(`(?i)\b100(?:\.0*)?(?:\b|\s|$|\*)|percent|pct`)
+
+// shareOf returns what a percentage is of one, with all its digits.
+func shareOf(sign, whole, fraction string) string {
+	whole = "00" + whole
+	whole, fraction = whole[:len(whole)-2], whole[len(whole)-2:]+fraction
 	if whole = strings.TrimLeft(whole, "0"); whole == "" {
 		whole = "0"
 	}
-	return json.RawMessage(m[1] + whole + "." + fraction)
+	return sign + whole + "." + fraction
 }
 
 var (

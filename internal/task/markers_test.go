@@ -65,3 +65,60 @@ func TestMarkersInASentence(t *testing.T) {
 		}
 	}
 }
+
+// TestPercentages: a percentage has one reading, by what gold counts.
+func TestPercentages(t *testing.T) {
+	computed := func(name string, v float64) *Gold {
+		return rowsGold([]Column{{Name: name, Type: TypeNumber, Computed: true}}, Row{Real(v)})
+	}
+	share, hundreds := computed("sum(a) * 1.0 / sum(b)", 0.375), computed("100.0 * sum(a) / sum(b)", 50)
+	rise, mean := computed("sum(a) / sum(b)", 1.5), computed("avg(rate)", 0.25)
+	count := rowsGold([]Column{{Name: "count(*)", Type: TypeInteger, Computed: true}}, Row{Integer(38)})
+	stored := rowsGold(columns("Percentage:number"), Row{Real(0.5)})
+	for _, test := range []struct {
+		gold  *Gold
+		text  string
+		right bool
+	}{
+		{share, "37.5 %", true}, {share, "37.5%", true}, {share, "Answer: 37.5 %", true}, {share, "37.5 percent", true},
+		{share, "The share is 37.5%.", true}, {share, "0.375 %", false}, {share, "Answer: 0.375 %", false},
+		{share, "The share is not 37.5%.", false}, {share, "3.75 %", false}, {share, "about 37.5 %", false},
+		{hundreds, "50 %", true}, {hundreds, "Final answer: 50%", true}, {hundreds, "0.5 %", false},
+		{hundreds, "5000 %", false}, {hundreds, "50 percent of them are.", true},
+		{rise, "150 %", true}, {rise, "1.5 %", false}, {mean, "25 %", true}, {mean, "0.25 %", false},
+		{stored, "0.5 %", true}, {stored, "50 %", false},
+		{count, "38 %", false}, {count, "Answer: 38 %", false}, {count, "38 percent of them are.", false},
+		{count, "38", true}, {count, "There are 38.", true},
+	} {
+		raw, _ := Marshal(test.text)
+		if got := test.gold.Accepts(Answer{JSON: raw}).Lenient; got != test.right {
+			t.Errorf("%q for %s: %v", test.text, test.gold.Columns[0].Name, got)
+		}
+	}
+}
+
+// TestProseAboveCSV: a first line in no quotes is prose if it reads like prose, and names in quotes are a list too.
+func TestProseAboveCSV(t *testing.T) {
+	two := rowsGold(columns("name:text age:integer"), Row{Text("Ann"), Integer(3)}, Row{Text("Bob"), Integer(4)})
+	names := rowsGold(columns("name:text"), Row{Text("Ann")}, Row{Text("Bob")}, Row{Text("Cy")}, Row{Text("Di")})
+	region := rowsGold(columns("region:text"), Row{Text("Central Africa")})
+	for _, test := range []struct {
+		gold  *Gold
+		text  string
+		right bool
+	}{
+		{two, "name, age\n\"Ann\", 3\n\"Bob\", 4", true},
+		{two, "I am not sure, this is a guess\n\"Ann\", 3\n\"Bob\", 4", false},
+		{two, "maybe name, perhaps age\n\"Ann\", 3\n\"Bob\", 4", false},
+		{two, "\"Ann\", 3\n\"Bob\", 5", false},
+		{names, "\"Ann\", \"Bob\"\n\"Cy\", \"Di\"", true},
+		{names, "\"Ann\", \"Bob\"\n\"Cy\", \"Eve\"", false},
+		{names, "perhaps, \"Ann\", \"Bob\"\nmaybe, \"Cy\", \"Di\"", false},
+		{region, "Angola lies in Central Africa.", true}, {region, "Angola lies south of Central Africa.", false},
+	} {
+		raw, _ := Marshal(test.text)
+		if got := test.gold.Accepts(Answer{JSON: raw}).Lenient; got != test.right {
+			t.Errorf("%q: %v", test.text, got)
+		}
+	}
+}

@@ -54,6 +54,10 @@ func (t *target) canonical(raw json.RawMessage, text string) bool {
 // extracted returns the rule by which an answer as it is written becomes right, or "".
 func (t *target) extracted(raw json.RawMessage, text string) string {
 	if raw[0] == '"' {
+		text, may := t.unpercented(text)
+		if !may {
+			return ""
+		}
 		e := extract(text)
 		if e.firm {
 			for _, reading := range e.readings {
@@ -67,7 +71,7 @@ func (t *target) extracted(raw json.RawMessage, text string) string {
 				}
 			}
 		}
-		if e.firm && t.readsOtherwise(e, text) {
+		if e.firm && t.readsOtherwise(e) {
 			return e.rule
 		}
 		if t.stated(text) {
@@ -273,7 +277,7 @@ func (t *target) stated(text string) bool {
 		return false
 	}
 	rest := text[:at] + " " + text[at+len(value):]
-	if relative.MatchString(text[:at]) || value[0] >= '0' && value[0] <= '9' && deadline.MatchString(text[:at]) {
+	if relative.MatchString(text[:at]) || beside.MatchString(text[:at]) || value[0] >= '0' && value[0] <= '9' && deadline.MatchString(text[:at]) {
 		return false
 	}
 	if isText && text[at:at+len(value)] != value {
@@ -690,6 +694,9 @@ var (
 // relative ends a phrase that names a value other than the one that follows.
 var relative = regexp.MustCompile(`(?i)\b(?:before|after|until)\W*$`)
 
+// beside ends a phrase that says where something is, seen from the value that follows.
+var beside = regexp.MustCompile(`(?i)\b(?:north|south|east|west|left|right) of\W*$`)
+
 // deadline ends a phrase before a time up to which something happened.
 var deadline = regexp.MustCompile(`(?i)\bby\W*$`)
 
@@ -819,7 +826,9 @@ func extract(text string) extraction {
 			firm: firmly(before+around, "")}
 	}
 	if rows := quotedRows(text); rows != nil {
-		return extraction{lines(text), RuleText, firmly(before, ""), titled(rows)}
+		// The first line, and cells in no quotes, may be prose.
+		prose := proseQuote.ReplaceAllString(text, "")
+		return extraction{append(lines(text), texts(true, flat(rows)...)...), RuleText, firmly(before+prose, ""), titled(rows)}
 	}
 	if spans := submatches(proseQuote, text); spans != nil {
 		return extraction{readings: texts(true, spans...), rule: RuleQuotes,
