@@ -277,7 +277,8 @@ func (t *target) stated(text string) bool {
 		return false
 	}
 	rest := text[:at] + " " + text[at+len(value):]
-	if relative.MatchString(text[:at]) || beside.MatchString(text[:at]) || value[0] >= '0' && value[0] <= '9' && deadline.MatchString(text[:at]) {
+	isNumber := value[0] >= '0' && value[0] <= '9'
+	if relative.MatchString(text[:at]) || beside.MatchString(text[:at]) || isNumber && deadline.MatchString(text[:at]) {
 		return false
 	}
 	if isText && text[at:at+len(value)] != value {
