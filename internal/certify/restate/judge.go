@@ -37,6 +37,21 @@ func NewCourt(name string, model writer, prompts *prompt.Set) *Court {
 	return &Court{name: name, model: model, prompts: prompts}
 }
 
+// For returns the judge's name for texts in which it may judge forms, "" for others.
+func (c *Court) For(r *Restater) string {
+	if r == nil {
+		return ""
+	}
+	return c.name
+}
+
+// Reopens reports whether texts that were refused have to be asked for again, because nobody or another judge judged
+// the forms in them, and this judge can.
+func (c *Court) Reopens(w *request.Written) bool {
+	return c.name != "" && c.model != nil && w.Judge != c.name && (w.Complaint == request.ComplainValue ||
+		w.Complaint == request.ComplainFooled)
+}
+
 // Hear has the judge say which forms in a text mean the values of the request, if the rules leave that to it, and
 // records it. What is known is judged again. It makes r accept these forms.
 func (c *Court) Hear(ctx context.Context, r *Restater, w *request.Written, text string, open func() bool) error {
@@ -74,7 +89,7 @@ func (c *Court) Review(texts map[string]request.Written) {
 	for key, w := range texts {
 		if c.fooled.Load() && w.Accepted && len(c.Vouched(w)) > 0 {
 			w.Accepted, w.Text, w.Complaint = false, "", request.ComplainFooled
-			w.Reader, w.Read, w.Asked = "", "", ""
+			w.Reader, w.Read, w.Asked, w.Judge = "", "", "", c.name
 			texts[key] = w
 		}
 	}

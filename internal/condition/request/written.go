@@ -31,6 +31,8 @@ type Written struct {
 	Reader    string `json:"reader,omitempty"`    // who said what the text means
 	Read      string `json:"read,omitempty"`      // the reader's reply
 	Asked     string `json:"asked,omitempty"`     // a hash of what the reader was asked
+	// Judge is who judged forms of values in what was written, as its user names it; "" for nobody.
+	Judge string `json:"judge,omitempty"`
 	// Judged says what a judge found of forms of values, in all texts that the writer wrote.
 	Judged []Judged `json:"judged,omitempty"`
 }
