@@ -141,13 +141,13 @@ var participles = Set("sold", "held", "won", "lost", "paid", "built", "written",
 	"sent")
 
 // Plural returns the plural of a phrase. Its head takes the ending: the last word that is no unit, number or single
-// letter, or the word before a final `of birth`.
+// letter, or the word before a final `of birth` or `in concert`.
 func Plural(tokens []string) []string {
 	if len(tokens) == 0 || tokens[0] == "is" || tokens[0] == "has" {
 		return tokens
 	}
 	end := len(tokens)
-	if at := slices.Index(tokens, "of"); at > 0 && at == end-2 {
+	if at := end - 2; at > 0 && (tokens[at] == "of" || tokens[at] == "in") {
 		end = at
 	}
 	for at := end - 1; at >= 0; at-- {
@@ -166,6 +166,19 @@ func Plural(tokens []string) []string {
 		return out
 	}
 	return tokens
+}
+
+// Of names a part of a thing, such as a column of a table: the age of singer, and the singer's id without the singer
+// once more.
+func Of(part, thing string) string {
+	words, known := NameWords(part), NameWords(thing)
+	alike := func(a, b string) bool { return SingularWord(a) == SingularWord(b) }
+	for i := 0; len(known) > 0 && i+len(known) <= len(words); i++ {
+		if slices.EqualFunc(words[i:i+len(known)], known, alike) {
+			return part
+		}
+	}
+	return part + " of " + thing
 }
 
 // Singular returns a phrase with its last word in the singular.

@@ -33,10 +33,26 @@ func TestWords(t *testing.T) {
 	}
 	for phrase, want := range map[string]string{
 		"height cm": "heights_cm", "date of birth": "dates_of_birth", "number of test takers": "number_of_test_takers",
-		"free meal count k 12": "free_meal_counts_k_12", "is official": "is_official", "date arrived": "dates_arrived",
+		"free meal count k 12": "free_meal_counts_k_12", "is official": "is_official", "date arrived": "dates_arrived", "singer in concert": "singers_in_concert",
 	} {
 		if got := Joined(Plural(strings.Fields(phrase))); got != want {
 			t.Errorf("more than one %s are %s, want %s", phrase, got, want)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	for _, c := range []struct{ part, thing, want string }{
+		{"age", "singer", "age of singer"},
+		{"district of the station", "station", "district of the station"},
+		{"teacher name", "teachers", "teacher name"},
+		{"hero id", "hero attribute", "hero id of hero attribute"}, // another thing's id
+		{"continent", "continents", "continent"},
+		{"employee's job", "employee", "employee's job"},
+		{"", "ship", " of ship"}, {"length", "", "length of "},
+	} {
+		if got := Of(c.part, c.thing); got != c.want {
+			t.Errorf("%q of %q is %q, want %q", c.part, c.thing, got, c.want)
 		}
 	}
 }

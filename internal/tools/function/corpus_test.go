@@ -117,6 +117,17 @@ var (
 	argumentText = regexp.MustCompile("`[^`]*`")
 )
 
+// doubles reports whether a text says a noun of itself: the ship of ship.
+func doubles(text string) bool {
+	words := strings.Fields(text)
+	for i := 2; i < len(words); i++ {
+		if words[i-1] == "of" && len(words[i]) > 3 && strings.Trim(words[i], ",.") == words[i-2] {
+			return true
+		}
+	}
+	return false
+}
+
 // TestDescriptionsReadWell bounds the length of descriptions and how many of them read like SQL.
 func TestDescriptionsReadWell(t *testing.T) {
 	for _, corpus := range corpora {
@@ -124,6 +135,7 @@ func TestDescriptionsReadWell(t *testing.T) {
 			tools := compileCorpus(t, corpus.kind, corpus.least).tools
 			var lengths []int
 			joins, doubled := 0, 0
+			arguments, doubledArguments := 0, 0
 			seen := map[string]*task.Tool{}
 			longest := ""
 			for _, tool := range tools {
@@ -141,10 +153,13 @@ func TestDescriptionsReadWell(t *testing.T) {
 				if joinOnKey.MatchString(tool.Description) {
 					joins++
 				}
-				for i := 2; i < len(words); i++ {
-					if words[i-1] == "of" && len(words[i]) > 3 && strings.Trim(words[i], ",.") == words[i-2] {
-						doubled++
-						break
+				if doubles(tool.Description) {
+					doubled++
+				}
+				for _, p := range tool.Parameters.Properties {
+					if arguments++; doubles(p.Schema.Description) {
+						doubledArguments++
+						t.Logf("doubled: %s", p.Schema.Description)
 					}
 				}
 			}
@@ -152,6 +167,9 @@ func TestDescriptionsReadWell(t *testing.T) {
 			n := len(lengths)
 			t.Logf("%d tools: median %d words, 90 %% %d, longest %d; joins %d, doubled %d; %s", n, lengths[n/2],
 				lengths[n*9/10], lengths[n-1], joins, doubled, longest)
+			if 50*doubledArguments > arguments {
+				t.Errorf("doubled nouns in %d of %d arguments (want 2 %%)", doubledArguments, arguments)
+			}
 			if lengths[n/2] > 20 || lengths[n-1] > 80 || 50*joins > n || 50*doubled > n {
 				t.Errorf("median %d words (want 20), longest %d (want 80), joins %d and doubled nouns %d of %d (want 2 %%)",
 					lengths[n/2], lengths[n-1], joins, doubled, n)

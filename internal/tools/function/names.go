@@ -323,7 +323,7 @@ func (f *Function) MakeTool(name string) {
 	for _, c := range f.Columns {
 		s := valueSchema(c.Type, true)
 		if c.Table != "" {
-			s.Description = english.Capital(english.Title(c.Column)) + " of " + english.Title(c.Table) + "."
+			s.Description = english.Capital(english.Of(english.Title(c.Column), english.Title(c.Table))) + "."
 		}
 		record.Properties = append(record.Properties, task.Property{Name: c.Name, Schema: s})
 	}

@@ -723,7 +723,7 @@ func keyDescription(t *schema.Table, c schema.Column) string {
 		if title == "" {
 			title = english.Title(t.Name)
 		}
-		text += " of " + title
+		text = english.Of(text, title)
 	}
 	for _, values := range []string{c.Values, c.Domain} {
 		if values != "" {

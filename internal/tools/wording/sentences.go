@@ -1107,7 +1107,7 @@ func (w *Sentences) columnNote(table, column string) string {
 	if name == "" {
 		name = english.Title(c.Name)
 	}
-	text := name + " of " + english.Title(t.Name)
+	text := english.Of(name, english.Title(t.Name))
 	if note := Notes(c); note != "" {
 		text += " (" + note + ")"
 	}
