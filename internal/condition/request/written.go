@@ -305,6 +305,9 @@ func fills(own, said string, column []task.Value) bool {
 func invents(t *Task, own, text string) string {
 	have := english.Amounts(own)
 	for _, n := range english.Amounts(text) {
+		if !n.Digits && bothOfThem.MatchString(text[:n.End]) && !superlatives.MatchString(text[n.End:]) {
+			continue // the two that the text has named
+		}
 		if !n.Digits && len(n.Readings) == 1 && n.Readings[0] <= 1 {
 			continue // one, once
 		}
@@ -327,6 +330,11 @@ func invents(t *Task, own, text string) string {
 	}
 	return ""
 }
+
+var (
+	bothOfThem   = regexp.MustCompile(`(?i)\bof the two$`)
+	superlatives = regexp.MustCompile(`^ (?:\w+est|most|least)\b`)
+)
 
 // quotations lists the parts in double quotes.
 func quotations(s string) []string {

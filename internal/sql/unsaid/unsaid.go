@@ -91,8 +91,8 @@ var (
 		`lexico\w*|` +
 		`rank(?:ed|ing)?|decreas\w+|increas\w+|chronolog\w+|revers\w+|arrang\w+|first to last|` +
 		`from (?:the )?\w+(?: \w+){0,2} to|` +
-		`(?:\w{2,}est|most|least)(?: [\w-]+){0,3} (?:first|last)|` +
-		`(?:start|begin)\w* with the (?:\w{2,}est|most|least)|(?:day|week|month|year|hour) by ` +
+		`(?:\w{2,}est|most|least)(?: [\w-]+){0,4} (?:first|last)|` +
+		`(?:start|begin)\w* with the (?:\w+ ){0,5}(?:\w{2,}est|most|least)|(?:day|week|month|year|hour) by ` +
 		`(?:day|week|month|year|hour))\b`)
 	leading    = regexp.MustCompile(`(?i)\b(?:top|first|last|bottom|leading)\b`)
 	descending = regexp.MustCompile(`(?i)\b(?:desc|descending|decreas\w+|revers\w+|down\w*|most|top|largest|highest|` +

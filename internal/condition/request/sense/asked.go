@@ -25,8 +25,9 @@ var (
 		"complete", "up", "out", "s", "it", "them", "most", "least", "common", "whole", "various")
 )
 
-// askedNouns lists what a text asks for: the words of each part that says so, without those before a noun.
-func askedNouns(s string) (list [][]string) {
+// askedNouns lists what a text asks for: the words of each part that says so, without those before a noun. With
+// numbers, it includes the things whose number is asked for.
+func askedNouns(s string, numbers bool) (list [][]string) {
 	s = strings.TrimSpace(strings.ReplaceAll(s, "’", "'"))
 	part := func(from int, which bool) {
 		rest := s[from:]
@@ -35,11 +36,13 @@ func askedNouns(s string) (list [][]string) {
 		}
 		var nouns []string
 		for _, w := range english.Words(rest) {
-			if askEnds[w.Folded] {
+			if askEnds[w.Folded] && !(numbers && w.Folded == "of" && numberOf.MatchString(rest[:w.End])) {
 				break
 			}
-			if w.Folded == "s" && w.Start > 0 && rest[w.Start-1] == '\'' {
-				nouns = nouns[:max(0, len(nouns)-1)] // what has it, not what is asked
+			if strings.HasPrefix(rest[w.End:], "'s ") {
+				continue // what has it, not what is asked
+			}
+			if w.Folded == "of" || w.Folded == "s" && w.Start > 0 && rest[w.Start-1] == '\'' {
 				continue
 			}
 			if strings.HasPrefix(rest[w.End:], "' ") || askSkips[w.Folded] || strings.HasSuffix(w.Folded, "est") {
@@ -65,6 +68,8 @@ func askedNouns(s string) (list [][]string) {
 	return list
 }
 
+var numberOf = regexp.MustCompile(`\b(?:numbers?|amounts?|counts?) of$`)
+
 // naming are words of columns by which people name a thing itself.
 var naming = english.Set("title", "id", "code", "label", "key")
 
@@ -81,22 +86,36 @@ var peopleRoots = func() map[string]bool {
 	return set
 }()
 
+// returned lists the nouns of what the query returns, and of what the request itself asks for.
+func (p *pair) returned() map[string]bool {
+	set := map[string]bool{}
+	for _, w := range p.outputs {
+		set[root(w)] = true
+	}
+	for _, nouns := range askedNouns(p.own, true) {
+		for _, w := range nouns {
+			set[w] = true
+		}
+	}
+	return set
+}
+
+// begun reports whether a root is one of several, or begins as one of them does.
+func begun(set map[string]bool, w string) bool {
+	for r := range set {
+		if r == w || len(r) > 3 && len(w) > 3 && (strings.HasPrefix(r, w[:4]) || strings.HasPrefix(w, r[:4])) {
+			return true
+		}
+	}
+	return false
+}
+
 // misses reports whether a text asks for something else than the query returns: for a column that it does not return,
 // or for the things themselves where it returns something about them. What the request itself asks for counts as
 // returned.
 func misses(p *pair) bool {
-	asked := askedNouns(p.said)
-	returned, named := map[string]bool{}, false
-	for _, w := range p.outputs {
-		returned[root(w)] = true
-		named = named || names(w)
-	}
-	for _, nouns := range askedNouns(p.own) {
-		for _, w := range nouns {
-			returned[w] = true
-		}
-	}
-	tables := map[string]bool{}
+	asked, returned, tables := askedNouns(p.said, false), p.returned(), map[string]bool{}
+	named := slices.ContainsFunc(p.outputs, names)
 	for _, w := range p.tables {
 		tables[root(w)] = true
 	}
@@ -105,17 +124,24 @@ func misses(p *pair) bool {
 		thing = root(m[1])
 	}
 	fits := func(w string) bool {
-		for r := range returned {
-			if r == w || len(r) > 3 && len(w) > 3 && (strings.HasPrefix(r, w[:4]) || strings.HasPrefix(w, r[:4])) {
+		if begun(returned, w) {
+			return true
+		}
+		return (tables[w] || peopleRoots[w] && !p.unread[w] || w == thing) && (named || len(asked) > 1)
+	}
+	// modifies reports whether a noun only says of which thing the next one is: a track's duration.
+	modifies := func(nouns []string, i int) bool { return i+1 < len(nouns) && tables[nouns[i]] && fits(nouns[i+1]) }
+	strange := func(nouns []string) bool {
+		for i, w := range nouns {
+			known := p.used[w] || p.other[w] || tables[w] || p.unread[w] && i == 0
+			if known && !fits(w) && !modifies(nouns, i) {
 				return true
 			}
 		}
-		return (tables[w] || peopleRoots[w] || w == thing) && (named || len(asked) > 1)
+		return false
 	}
 	for _, nouns := range asked {
-		if slices.ContainsFunc(nouns, func(w string) bool {
-			return (p.used[w] || p.other[w] || tables[w]) && !fits(w)
-		}) && !slices.ContainsFunc(nouns[:1], func(w string) bool { return len(asked) > 1 && tables[w] }) {
+		if strange(nouns) && !slices.ContainsFunc(nouns[:1], func(w string) bool { return len(asked) > 1 && tables[w] }) {
 			return true
 		}
 	}
@@ -128,9 +154,14 @@ var numberHead = regexp.MustCompile(`(?:^|[.?!:;,] )(?:and |please )*(?:(?:show|
 	`were) )(?:the |all )*` +
 	`(?:total |overall |average |\w+est )?numbers? of\b`)
 
+// byNumber orders or chooses by a number, and does not ask for it.
+var byNumber = regexp.MustCompile(`\b(?:by|to|of|depending on|based on) how many\b|` +
+	`\bwith (?:the |a )?(?:\w+est|most|least) (?:count|number)s? of\b`)
+
 // tallied reports whether a text asks for a number where the query returns names, and the request does not.
 func tallied(p *pair) bool {
 	asks := func(s string) bool {
+		s = byNumber.ReplaceAllString(s, " ")
 		return howMany.MatchString(s) || asksCount.MatchString(s) || numberHead.MatchString(s)
 	}
 	return p.named && asks(p.said) && !asks(p.own)
@@ -182,7 +213,7 @@ func lost(p *pair) bool {
 		var list []string
 		for _, w := range english.Words(s) {
 			if len(w.Folded) > 2 && !english.FunctionWords[w.Folded] && !general[w.Folded] &&
-				!general[english.SingularWord(w.Folded)] && !filler[w.Folded] {
+				!general[english.SingularWord(w.Folded)] && !filler[w.Folded] && !persons[w.Folded] {
 				list = append(list, w.Folded)
 			}
 		}
@@ -195,12 +226,13 @@ func lost(p *pair) bool {
 	}
 	alike := func(w string) func(string) bool {
 		return func(o string) bool {
-			return root(o) == root(w) || english.Akin(o, w) || len(o) > 3 && len(w) > 3 && o[:4] == w[:4]
+			return slices.Contains(measures[w], o) || slices.Contains(measures[o], w) ||
+				root(o) == root(w) || english.Akin(o, w) || len(o) > 3 && len(w) > 3 && o[:4] == w[:4]
 		}
 	}
 	missing, added := map[string]bool{}, map[string]bool{}
 	for _, w := range own {
-		if !known[root(w)] && !p.used[root(w)] || strings.HasSuffix(w, "ed") {
+		if !known[root(w)] && !p.used[root(w)] || strings.HasSuffix(w, "ed") || p.labels[w] {
 			continue
 		}
 		if !slices.ContainsFunc(english.Words(p.said), func(o english.Word) bool { return alike(w)(o.Folded) }) {
@@ -213,6 +245,16 @@ func lost(p *pair) bool {
 		}
 	}
 	return len(missing) > len(added)
+}
+
+// measures are adjectives by which one asks for a column of that name.
+var measures = map[string][]string{
+	"age": {"old", "young", "oldest", "youngest", "older", "younger"}, "ages": {"old", "young"},
+	"height": {"tall", "high", "taller", "tallest"}, "weight": {"heavy", "heavier", "heaviest", "weigh", "weighs"},
+	"length": {"long", "longer", "longest", "short", "shorter", "shortest"}, "duration": {"long", "longer", "longest"},
+	"price": {"much", "expensive", "cheap", "cost", "costs"}, "cost": {"much", "expensive", "cheap"},
+	"area": {"large", "big"}, "size": {"large", "big"}, "distance": {"far"}, "speed": {"fast"},
+	"date": {"when"}, "year": {"when"}, "location": {"where"},
 }
 
 // labelled are words before a name that says what a thing is.
@@ -275,6 +317,9 @@ var atEnd = regexp.MustCompile(`\b(?:\w+est|most|least)(?: \w+){0,4} (?:first|la
 // endsLost reports whether a text keeps one of the first and the last that the request asks for.
 func endsLost(p *pair) bool {
 	has := english.HasPhrase
+	if has(p.own, "first name") && has(p.own, "last name") && !slices.ContainsFunc(p.outputs, names) {
+		return false // what the name is, and not what is asked for
+	}
 	for _, pair := range [][2]string{{"first", "last"}, {"last", "first"}} {
 		if has(p.own, pair[0]) && has(p.own, pair[1]) && has(p.said, pair[0]) && !has(p.said, pair[1]) &&
 			!has(p.said, "full") {

@@ -18,13 +18,17 @@ type pair struct {
 	outputs    []string // words of the names of the columns that the query returns
 	tables     []string // words of the names of its tables
 	used       map[string]bool
-	texts      bool     // all columns of the result are texts
-	aggregates bool     // all are aggregates
-	named      bool     // all are texts, or say which thing a row is
-	grouped    bool     // rows are groups, and the result has columns of both kinds
-	several    bool     // the result has several columns
-	keys       []string // words of the columns of a grouped result that are no aggregates
+	texts      bool            // all columns of the result are texts
+	aggregates bool            // all are aggregates
+	named      bool            // all are texts, or say which thing a row is
+	grouped    bool            // rows are groups, and the result has columns of both kinds
+	several    bool            // the result has several columns
+	labels     map[string]bool // words beside a value of the request, which say what it is
+	heads      []string        // the last words of the names of the columns that the query returns, or computes with
+	keys       []string        // words of the columns of a grouped result that are no aggregates
 	other      map[string]bool
+	otherNouns map[string]bool // words of columns that it does not read, in the singular
+	unread     map[string]bool // words of tables that the query does not read
 }
 
 // Differ reports whether a text asks for something else than its request: it turns a comparison or a choice round, and,
@@ -32,6 +36,10 @@ type pair struct {
 // orders or cuts rows otherwise, leaves out what the request says of the schema, or makes an example of a condition.
 // Values are ignored; the query is nil where tools cannot be run.
 func Differ(q *sqlast.Query, own, said string, values []string) bool {
+	own, said = apart(own), apart(said)
+	if denial(own, said, values) {
+		return true
+	}
 	ordered := unsaid.OrderSaid(partNames.ReplaceAllString(own, "name")) && (q == nil || chooses.MatchString(q.Source))
 	if turns(own, said, values, q != nil && alternatives.MatchString(q.Source), ordered) {
 		return true
@@ -40,10 +48,12 @@ func Differ(q *sqlast.Query, own, said string, values []string) bool {
 		return false // of tools that cannot be run
 	}
 	p := newPair(q, Bounds(without(own, values)), Bounds(without(said, values)))
+	p.labels = labelsOf(own, values)
 	return slices.ContainsFunc([]func(*pair) bool{
 		counted, listed, counts, summed, numeric, strange, dated, both, partly, inclusive, firsts, arranged, compared,
 		chosen, exampled, heads,
-		misses, tallied, merged, keyless, lost, reversed, single, endsLost, others, nameless,
+		misses, tallied, merged, keyless, lost, reversed, single, endsLost, others, nameless, joined, extreme, doer, resorted,
+		narrowed, swapped,
 	}, func(rule func(*pair) bool) bool { return rule(p) })
 }
 
@@ -87,6 +97,7 @@ var aggregate = regexp.MustCompile(`(?i)^(?:count|sum|avg|total)\(`)
 func newPair(q *sqlast.Query, own, said string) *pair {
 	p := &pair{
 		own: own, said: said, sql: strings.ToLower(q.Canonical()), used: map[string]bool{}, other: map[string]bool{},
+		unread: map[string]bool{}, otherNouns: map[string]bool{},
 	}
 	p.texts, p.aggregates, p.named = true, true, true
 	computed := false
@@ -100,6 +111,10 @@ func newPair(q *sqlast.Query, own, said string) *pair {
 			!computes && len(words) > 0 && names(words[len(words)-1]))
 		if !computes {
 			p.keys = append(p.keys, words...)
+		}
+		if inner := strings.Trim(c.Name[strings.LastIndexAny(c.Name, "(.")+1:], ")* "); len(english.NameWords(inner)) > 0 {
+			words = english.NameWords(inner)
+			p.heads = append(p.heads, words[len(words)-1])
 		}
 		for name := range strings.FieldsFuncSeq(c.Name, func(r rune) bool { return strings.ContainsRune("()*,. ", r) }) {
 			p.outputs = append(p.outputs, english.NameWords(name)...)
@@ -121,12 +136,17 @@ func newPair(q *sqlast.Query, own, said string) *pair {
 		if reads(t.Name) {
 			p.tables = append(p.tables, english.NameWords(t.Name)...)
 			add(p.used, t.Name, t.Title)
+		} else {
+			add(p.unread, t.Name)
 		}
 		for _, c := range t.Columns {
 			if reads(c.Name) {
 				add(p.used, c.Name, c.Title, c.Description)
 			} else {
 				add(p.other, c.Name, c.Title)
+				for _, w := range slices.Concat(english.NameWords(c.Name), english.NameWords(c.Title)) {
+					p.otherNouns[english.SingularWord(w)] = true
+				}
 			}
 		}
 	}
@@ -151,10 +171,10 @@ func counted(p *pair) bool {
 	if extremeCount.MatchString(p.said) && !strings.Contains(p.sql, "count(") && !strings.Contains(p.own, "most") {
 		return true
 	}
-	if m := howMany.FindStringSubmatch(p.said); m != nil && p.outputsNoun(m) {
+	if m := howMany.FindStringSubmatch(p.said); m != nil && p.outputsNoun(m) && !p.texts {
 		return false
 	}
-	return asksCount.MatchString(p.said) &&
+	return asksCount.MatchString(byNumber.ReplaceAllString(p.said, " ")) &&
 		!slices.ContainsFunc(p.outputs, func(w string) bool { return countNames[w] }) &&
 		!(len(p.outputs) > 0 && (p.outputs[0] == "number" || p.outputs[0] == "no"))
 }
@@ -164,18 +184,39 @@ func listed(p *pair) bool {
 	return asksCount.MatchString(p.own) && slices.Contains(p.outputs, "count") && !manyWords.MatchString(p.said)
 }
 
-var countOf = regexp.MustCompile(`(?:\bhow many|\bnumber of|\bcount(?: of| up)?)(?: (?:the|all|of|those|` +
-	`different|distinct|these|number))* (\w+)`)
+var countOf = regexp.MustCompile(`(?:\bhow many|\bnumber of|\bcount(?: of| up)?)((?: [\w']+){1,5})`)
 
-// counts reports whether a text counts other things than the request.
+// counts reports whether a text counts other things than the request. Of a type of a thing and a thing's type, either
+// noun may come first.
 func counts(p *pair) bool {
-	a, b := countOf.FindStringSubmatch(p.own), countOf.FindStringSubmatch(p.said)
-	if a == nil || b == nil {
-		return false
+	things := func(s string) map[string]bool {
+		m := countOf.FindStringSubmatch(s)
+		if m == nil {
+			return nil
+		}
+		set := map[string]bool{}
+		for _, w := range english.Words(m[1]) {
+			if askEnds[w.Folded] && w.Folded != "of" && w.Folded != "as" {
+				break
+			}
+			r := root(w.Folded)
+			switch known := p.used[r] || p.other[r]; {
+			case askSkips[w.Folded] || askEnds[w.Folded]:
+			case known:
+				set[r] = true
+			case len(set) > 0:
+				return set // a verb follows
+			}
+		}
+		return set
 	}
-	x, y := root(a[1]), root(b[1])
-	known := func(r string) bool { return p.used[r] || p.other[r] }
-	return x != y && known(x) && known(y)
+	a, b := things(p.own), things(p.said)
+	for w := range a {
+		if b[w] {
+			return false
+		}
+	}
+	return len(a) > 0 && len(b) > 0
 }
 
 var (
@@ -224,7 +265,7 @@ var general = english.Set("name", "names", "named", "number", "numbers", "id", "
 	"given", "give", "show", "state", "part", "new", "old", "record", "records", "work", "value", "start", "end", "place",
 	"time", "information", "description", "called", "us", "class", "kind", "result", "results", "question", "found",
 	"find", "set", "group", "sum", "top", "most", "best", "status", "note", "level", "unit", "active", "entry",
-	"different", "distinct", "current")
+	"different", "distinct", "current", "amount")
 
 // persons are words that a text may add for those whom a request means.
 var persons = english.Set("member", "members", "customer", "customers", "student", "students", "user", "users",
@@ -244,7 +285,7 @@ func strange(p *pair) bool {
 		if len(w.Folded) < 3 || strings.HasSuffix(w.Folded, "ed") || general[w.Folded] || persons[w.Folded] ||
 			general[english.SingularWord(w.Folded)] ||
 			english.FunctionWords[w.Folded] || own[root] || p.used[root] ||
-			!p.other[root] {
+			!p.otherNouns[english.SingularWord(w.Folded)] {
 			continue
 		}
 		if !slices.ContainsFunc(english.Words(p.own), func(o english.Word) bool {

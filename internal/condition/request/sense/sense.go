@@ -43,7 +43,7 @@ var sensible = [senses][]string{
 		"cheapest", "emptiest", "worst", "bottom", "minimum", "min", "fewest", "minimal", "narrowest", "slowest"},
 	later:      {"after", "later", "since", "following"},
 	earlier:    {"before", "earlier", "until", "preceding", "prior"},
-	latest:     {"latest", "newest", "recent", "recently"},
+	latest:     {"latest", "newest", "recent", "recently", "youngest"},
 	earliest:   {"earliest", "oldest"},
 	averaged:   {"average", "averages", "mean", "averaged"},
 	destroying: {"delete", "deletes", "remove", "removes", "cancel", "cancels", "erase", "discard"},
@@ -55,6 +55,10 @@ var sensible = [senses][]string{
 // boundPhrases bound a number from one side; some do so by a negation that negates nothing else.
 var boundPhrases = strings.NewReplacer(
 	"his or her", "their", "her or his", "their", "he or she", "they", "him or her", "them",
+	"most recently", "latest", "most recent", "latest", "not yet", "less", "no older than", "atmost",
+	"without repeating", "distinct", "without repeats", "distinct", "without repetition", "distinct",
+	"without any repeats", "distinct", "without duplicates", "distinct", "no duplicates", "distinct",
+	"add up to", "total", "adds up to", "total", "adding up to", "total", "sum up to", "total", "amount to", "total",
 	"longest ago", "earliest", "furthest back", "earliest", "over the years", "ever", "over time", "ever",
 	"or longer", "atleast", "or later", "atleast", "or higher", "atleast", "or taller", "atleast", "or older", "atleast",
 	"or larger", "atleast", "or greater", "atleast", "or above", "atleast", "or shorter", "atmost", "or earlier", "atmost",

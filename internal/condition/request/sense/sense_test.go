@@ -46,7 +46,7 @@ func TestAskedNouns(t *testing.T) {
 		"which ships took part in a mission? give me their ids.":   {"ships", "ids"},
 	} {
 		var got []string
-		for _, nouns := range askedNouns(said) {
+		for _, nouns := range askedNouns(said, false) {
 			got = append(got, nouns...)
 		}
 		slices.Sort(got)
@@ -57,6 +57,46 @@ func TestAskedNouns(t *testing.T) {
 		slices.Sort(roots)
 		if !slices.Equal(got, roots) {
 			t.Errorf("%q asks for %q, want %q", said, got, roots)
+		}
+	}
+}
+
+// TestDenied: of two values, the first after the negation is the one that a text denies.
+func TestDenied(t *testing.T) {
+	values := []string{"TV Lounge", "Study Room"}
+	own := "dorms which have TV Lounge but no Study Room"
+	for said, want := range map[string]bool{
+		"dorms that offer a Study Room but lack a TV Lounge": true,
+		"dorms that lack a Study Room and have a TV Lounge":  false,
+		"dorms with TV Lounge, never with Study Room":        false,
+		"dorms with both TV Lounge and Study Room":           false, // others see that the negation is lost
+	} {
+		if denial(own, said, values) != want {
+			t.Errorf("%q for %q: denies the other value %t", said, own, !want)
+		}
+	}
+}
+
+// TestApart: "or above" bounds the number before it, and compares with one that follows.
+func TestApart(t *testing.T) {
+	for s, want := range map[string]string{
+		"below 30 or above 31": "below 30 or, above 31", "30 or above": "30 or above",
+		"shorter than 3 or taller than 5": "shorter than 3 or, taller than 5",
+	} {
+		if got := apart(s); got != want {
+			t.Errorf("%q became %q, want %q", s, got, want)
+		}
+	}
+}
+
+// TestSwapped: one end is not the other.
+func TestSwapped(t *testing.T) {
+	for said, want := range map[string]bool{
+		"flights arriving in ": true, "flights departing from ": false, "flights that go out of ": false,
+		"flights from one origin to a destination": false,
+	} {
+		if swapped(&pair{own: "flights from ", said: said}) != want {
+			t.Errorf("%q speaks of the other end: %t", said, !want)
 		}
 	}
 }

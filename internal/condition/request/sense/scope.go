@@ -1,0 +1,192 @@
+package sense
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// alternative is a comparison that follows "or": or above 31. It bounds no number before it, as in 31 or above.
+var alternative = regexp.MustCompile(`(?i)\bor ((?:longer|later|higher|taller|older|larger|greater|above|over|` +
+	`shorter|earlier|lower|younger|smaller|below|under|more|less|fewer)(?: than)?(?: the)? ["']?\d)`)
+
+// apart tells alternatives from bounds, while the numbers are still in the text.
+func apart(s string) string { return alternative.ReplaceAllString(s, "or, $1") }
+
+// denying are words and phrases that deny what follows them.
+var denying = regexp.MustCompile(`(?i)\b(?:not|no|never|without|except|excluding|exclude|lack|lacks|lacking|` +
+	`cannot)\b|n't\b`)
+
+// denial reports whether a text denies another one of the request's values: the first that follows the negation.
+func denial(own, said string, values []string) bool {
+	if len(values) < 2 {
+		return false
+	}
+	a, b := denied(own, values), denied(said, values)
+	return a != "" && b != "" && a != b
+}
+
+// denied returns the value that follows the only negation of a text, "" if there is none.
+func denied(s string, values []string) string {
+	at := denying.FindAllStringIndex(s, -1)
+	if len(at) != 1 {
+		return ""
+	}
+	first, best := "", len(s)
+	for _, v := range values {
+		if i := strings.Index(s[at[0][1]:], v); v != "" && i >= 0 && i < best {
+			first, best = v, i
+		}
+	}
+	return first
+}
+
+var (
+	// whole matches words by which two alternatives are asked for together.
+	whole = regexp.MustCompile(`\b(?:or|either|as well as|along with|together|plus|union|also|any of|at least one|` +
+		`and (?:those|the ones|all|of|the)|nor)\b`)
+	// sameColumn is one column with two values, which nothing has at the same time.
+	sameColumn = regexp.MustCompile(`(\w+) (?:=|like) (?:'[^']*'|[\w.]+) or (?:\w+\.)?(\w+) (?:=|like) `)
+	orBetween  = regexp.MustCompile(`\bor\b`)
+)
+
+// joined reports whether a text wants two conditions to hold of which one is enough.
+func joined(p *pair) bool {
+	if !orBetween.MatchString(p.sql) || !orBetween.MatchString(p.own) || whole.MatchString(p.said) {
+		return false
+	}
+	m := sameColumn.FindStringSubmatch(p.sql)
+	return m == nil || m[1] != m[2]
+}
+
+var superlative = regexp.MustCompile(`\b(?:the|with) (?:most|least|fewest|highest|lowest|largest|smallest|biggest|` +
+	`longest|shortest|greatest|oldest|youngest|latest|earliest|cheapest|newest)\b`)
+
+// extreme reports whether a text chooses an extreme where neither the request nor the query does.
+func extreme(p *pair) bool {
+	return !strings.Contains(p.sql, "order by") && !strings.Contains(p.sql, "max(") && !strings.Contains(p.sql, "min(") &&
+		superlative.MatchString(p.said) && !superlative.MatchString(p.own) &&
+		!says(sensesOf(p.own, nil), []sense{highest, lowest, latest, earliest})
+}
+
+var whoDoes = regexp.MustCompile(`(?:^|[.?!:;,] )(?:and )?who (?:has |have |had )?(\w{5,})`)
+
+// doer reports whether a text asks who did something where a column that is not returned says so: who directed.
+func doer(p *pair) bool {
+	m := whoDoes.FindStringSubmatch(p.said)
+	if m == nil || len(p.outputs) == 0 {
+		return false
+	}
+	begins := func(letters int) func(string) bool {
+		return func(w string) bool { return len(w) >= letters && w[:letters] == m[1][:letters] }
+	}
+	if slices.ContainsFunc(p.outputs, begins(4)) ||
+		slices.ContainsFunc(english.Words(p.own), func(w english.Word) bool { return begins(4)(w.Folded) }) {
+		return false
+	}
+	for w := range p.other {
+		if begins(5)(w) {
+			return true
+		}
+	}
+	return false
+}
+
+var sortedBy = regexp.MustCompile(`\b(?:sorted|ordered|ranked|order|arranged|listed)(?: \w+){0,3}? (?:by|of) ` +
+	`([^.?!,;]*)`)
+
+// resorted reports whether a text sorts by less than the request, in no other words.
+func resorted(p *pair) bool {
+	a, b := sortedBy.FindStringSubmatch(p.own), sortedBy.FindStringSubmatch(p.said)
+	if a == nil || b == nil || !strings.Contains(p.sql, " order by ") {
+		return false
+	}
+	own, said := english.Roots(a[1]), english.Roots(b[1])
+	all := english.Roots(p.own)
+	missing := 0
+	for w := range own {
+		if !said[w] && !directions[w] {
+			missing++
+		}
+	}
+	for w := range said {
+		if !all[w] && !directions[w] {
+			return false
+		}
+	}
+	return missing > 1
+}
+
+// directions are the roots of words that say how to sort and not by what.
+var directions = english.Roots("ascending descending increasing decreasing order highest lowest largest smallest " +
+	"high low first last most least alphabetical reverse top bottom")
+
+// narrowed reports whether a text leaves out one of the columns that the request asks for, and says nothing in its
+// place.
+func narrowed(p *pair) bool {
+	if !p.several || strings.Contains(p.own, "all ") && strings.Contains(p.own, "about") {
+		return false
+	}
+	own := map[string]bool{}
+	for _, w := range english.Words(p.own) {
+		own[root(w.Folded)] = true
+	}
+	for _, w := range english.Words(p.said) {
+		r := root(w.Folded)
+		if len(w.Folded) > 2 && !english.FunctionWords[w.Folded] && !filler[w.Folded] && !own[r] &&
+			!slices.ContainsFunc(english.Words(p.own), func(o english.Word) bool {
+				return english.Akin(o.Folded, w.Folded) || len(o.Folded) > 3 && len(w.Folded) > 3 && o.Folded[:4] == w.Folded[:4]
+			}) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(p.heads, func(w string) bool {
+		return mentions(p.own, w) && !mentions(p.said, w) && !(names(w) && namesThem.MatchString(p.said)) &&
+			!slices.ContainsFunc(english.Words(p.said), func(o english.Word) bool {
+				return slices.Contains(measures[w], o.Folded)
+			})
+	})
+}
+
+// contraries are words for one or the other of two ends.
+var contraries = [][2]*regexp.Regexp{
+	{regexp.MustCompile(`\bfirst\b`), regexp.MustCompile(`\blast\b`)},
+	{regexp.MustCompile(`\b(?:depart\w*|leav\w+|origin\w*|source|start\w*|from)\b`),
+		regexp.MustCompile(`\b(?:arriv\w*|destination\w*|land(?:s|ed|ing)?|head\w*)\b`)},
+	{regexp.MustCompile(`\bhome\b`), regexp.MustCompile(`\baway\b`)},
+	{regexp.MustCompile(`\b(?:mother|mothers|wife|wives)\b`), regexp.MustCompile(`\b(?:father|fathers|husbands?)\b`)},
+	{regexp.MustCompile(`\bimport\w*`), regexp.MustCompile(`\bexport\w*`)},
+	{regexp.MustCompile(`\b(?:buy\w*|bought|purchas\w+)\b`), regexp.MustCompile(`\b(?:sell\w*|sold)\b`)},
+	{regexp.MustCompile(`\bborrow\w*`), regexp.MustCompile(`\b(?:lend|lends|lent|lending)\b`)},
+	{regexp.MustCompile(`\b(?:win|wins|won|winning|winners?)\b`),
+		regexp.MustCompile(`\b(?:lose|loses|lost|losing|losers?)\b`)},
+}
+
+// swapped reports whether a text speaks of one end where the request speaks of the other alone.
+func swapped(p *pair) bool {
+	return slices.ContainsFunc(contraries, func(c [2]*regexp.Regexp) bool {
+		a, b, x, y := c[0].MatchString(p.own), c[1].MatchString(p.own), c[0].MatchString(p.said), c[1].MatchString(p.said)
+		return a && !b && !x && y || b && !a && x && !y
+	})
+}
+
+// labelsOf lists the words beside values: the author "Ada", Ada the author, the department Finance. A text that has the
+// value can leave them out.
+func labelsOf(s string, values []string) map[string]bool {
+	set := map[string]bool{}
+	for _, v := range values {
+		before, after, found := strings.Cut(s, v)
+		if !found || v == "" {
+			continue
+		}
+		if words := english.Words(before); len(words) > 0 {
+			set[words[len(words)-1].Folded] = true
+		}
+		if words := english.Words(after); len(words) > 0 && !strings.ContainsAny(after[:words[0].Start], ".,;:?!") {
+			set[words[0].Folded] = true
+		}
+	}
+	return set
+}
