@@ -251,6 +251,15 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 		badly := len(request)%4 == 0 || len(request)%4 == 1 && !again
 		return modeltest.Say(wordRequest(request, strings.HasPrefix(prompt, "A program"), badly))
 	}
+	if strings.HasPrefix(prompt, "You grade the documentation of an endpoint") {
+		if c.Model != "judge" {
+			return modeltest.Fail(400, "invalid_request_error", "only a judge grades")
+		}
+		if len(prompt)%3 == 0 {
+			return modeltest.Say("no, it leaves out a condition")
+		}
+		return modeltest.Say("yes, it says the same")
+	}
 	_, specification, found := strings.Cut(prompt, "The function:\n")
 	var asked struct {
 		Name        string       `json:"name"`
@@ -263,9 +272,13 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 	if len(asked.Description)%3 == 0 {
 		return modeltest.Say("Here it is: " + asked.Name)
 	}
-	parameters := map[string]string{}
+	parameters := map[string]any{}
 	for _, p := range asked.Parameters.Properties {
-		parameters[p.Name] = "Asks by this: " + p.Schema.Description
+		description := "Asks by this: " + p.Schema.Description
+		parameters[p.Name] = description
+		if strings.HasPrefix(prompt, "You turn SQL queries into endpoints") {
+			parameters[p.Name] = map[string]any{"type": p.Schema.Types[0], "description": description}
+		}
 	}
 	said, _, _ := strings.Cut(asked.Description, " Database: ")
 	text := map[string]any{"parameters": parameters}

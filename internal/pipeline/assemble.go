@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -318,6 +319,7 @@ func (b *builder) manifest(s *suite.Suite, published []*item, conditions map[str
 	m.Settings = b.settings()
 	m.Counts = b.count(s, published, "")
 	maps.Copy(m.Counts.Instances, conditions)
+	m.Counts.Documented = describe.Count(b.written)
 	m.Counts.Styles = map[string]*suite.Counts{}
 	for _, style := range b.opts.Styles {
 		c := b.count(s, published, style)

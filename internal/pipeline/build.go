@@ -870,6 +870,9 @@ func (b *builder) write(ctx context.Context, at int, tools []*task.Tool, pages f
 	tests := describe.NewTests(reader.Model, reader.Name, b.opts.prompts(), func(name string) (*database.World, error) {
 		return b.byName[name].world, nil
 	})
+	if b.opts.Judge != nil {
+		tests.JudgeBy(b.opts.Judge, b.opts.JudgeName)
+	}
 	schemas := map[string]string{}
 	for _, s := range b.sources {
 		if s.world != nil {

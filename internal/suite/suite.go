@@ -131,8 +131,17 @@ type Counts struct {
 	Mutants       MutantCounts              `json:"mutants"`
 	JoinMutants   MutantCounts              `json:"join_mutants"`
 	Instances     map[string]InstanceCounts `json:"instances"`
-	Judged        *JudgedCounts             `json:"judged,omitempty"` // nil without a judge of forms
-	Styles        map[string]*Counts        `json:"styles,omitempty"`
+	// documentation of tools by a writer, by style; nil without a writer
+	Documented map[string]*DocumentedCounts `json:"documented,omitempty"`
+	Judged     *JudgedCounts                `json:"judged,omitempty"` // nil without a judge of forms
+	Styles     map[string]*Counts           `json:"styles,omitempty"`
+}
+
+// DocumentedCounts accounts for the tools of one style that a writer was to document.
+type DocumentedCounts struct {
+	Written int            `json:"written"`           // by the writer
+	Derived int            `json:"derived"`           // the writer's texts were refused, and the derived text stayed
+	Reasons map[string]int `json:"reasons,omitempty"` // why the last text was refused, of those derived
 }
 
 // JudgedCounts accounts for the forms of values about which a judge was asked. Once it took a decoy for a value, none

@@ -6,6 +6,7 @@ package describe
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -44,6 +45,8 @@ type Written struct {
 	Complaint  string      `json:"complaint,omitempty"`  // why the last text was refused
 	Reader     string      `json:"reader,omitempty"`     // the model that took the unit tests
 	Read       string      `json:"read,omitempty"`       // the reader's reply
+	Judge      string      `json:"judge,omitempty"`      // the model that judged the text of an endpoint
+	Verdict    string      `json:"verdict,omitempty"`    // the judge's reply
 	Derived    *Derived    `json:"derived"`              // the text that rules made
 }
 
@@ -97,14 +100,18 @@ const (
 	complainWords    = "the summary has too few words of what the function returns"
 	complainUnread   = "a reader's reply to the unit tests is not the JSON object that was asked for"
 	complainUnnamed  = "the summary does not name every parameter in backquotes"
+	complainType     = "the type of a parameter is not that of the endpoint"
+	complainJudged   = "a judge who saw code and text says that the text does not describe what the code returns"
+	complainUnjudged = "the judge's reply begins with neither yes nor no"
 	complainUntested = "no call of the function can be tested"
 	complainTests    = "a reader who saw this text alone called the function wrongly, or for what it does not return"
 )
 
 // Write has a writer document tools, changes the tools in place, and returns a record of each, in the order of
 // databases and derived names. It accepts a text if it has the right form, its name, path and summary are unique, it
-// tells no value of an example or an answer, and a reader passes the unit tests with it; otherwise the tool keeps the
-// derived text. The outcome depends on the replies alone, not on the number of workers. If the writer fails, the
+// tells no value of an example or an answer, a reader passes the unit tests with it, and a judge, if
+// there is one, says that the text of an endpoint is right; otherwise the tool keeps the derived text.
+// The outcome depends on the replies alone, not on the number of workers. If the writer fails, the
 // records of the settled tools come with the error.
 func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, error) {
 	pages, taken := newPages(list, r)
@@ -114,8 +121,7 @@ func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, err
 	if err := fromCache(ctx, pages, r, taken); err != nil {
 		return records(pages), err
 	}
-	attempts := Attempts(r.Prompts, prompt.WriteDocumentation)
-	for attempt := 1; attempt <= attempts; attempt++ {
+	for attempt := 1; attempt <= writerAttempts; attempt++ {
 		var open []*page
 		for _, p := range pages {
 			if !p.settled {
@@ -143,7 +149,7 @@ func Write(ctx context.Context, list []function.Page, r Rewrite) ([]Written, err
 			})
 		}
 		for i, p := range open {
-			p.settled = came[i] && err == nil && (p.record.Accepted || attempt == attempts)
+			p.settled = came[i] && err == nil && (p.record.Accepted || attempt == Attempts(r.Prompts, p.asked.Text))
 			if !p.record.Accepted {
 				p.forget(taken)
 			}
@@ -202,6 +208,7 @@ type page struct {
 	secrets []secret
 	record  Written
 	settled bool
+	tables  string // of the database, for a judge
 }
 
 // secret is a value that no text may tell: its words, or its signs if it has no words.
@@ -267,7 +274,7 @@ func newPages(list []function.Page, r Rewrite) ([]*page, owners) {
 			p.known[w] = true
 		}
 		p.hide(slices.Concat(of.Literals, r.Answers[derived.Name]))
-		p.record = Written{Key: task.Hash(0, of.Key, p.asked.Key()), Tool: derived.Name, Database: derived.Database,
+		p.record = Written{Key: p.key(r), Tool: derived.Name, Database: derived.Database,
 			Style: derived.Style, Writer: r.Name, Derived: derivedOf(&derived, of.Lead)}
 		if r.Prompts != nil {
 			p.record.Prompts = r.Prompts.Digest
@@ -282,6 +289,16 @@ func newPages(list []function.Page, r Rewrite) ([]*page, owners) {
 			strings.Compare(a.derived.Name, b.derived.Name))
 	})
 	return pages, taken
+}
+
+// key identifies what the tool means, what the writer got, and who judges.
+func (p *page) key(r Rewrite) string {
+	parts := []string{p.Key, p.asked.Key()}
+	if p.Path != nil && r.Tests != nil && r.Tests.judge != nil {
+		p.tables = r.Schemas[p.derived.Database]
+		parts = append(parts, r.Tests.judgeName)
+	}
+	return task.Hash(0, parts...)
 }
 
 // hide adds values that no text may tell.
@@ -337,10 +354,11 @@ func fromCache(ctx context.Context, pages []*page, r Rewrite, taken owners) erro
 func (p *page) judge(reply string, taken owners) {
 	w := &p.record
 	w.Accepted, w.Name, w.Summary, w.Parameters, w.Reader, w.Read = false, "", "", nil, "", ""
+	w.Judge, w.Verdict = "", ""
 	var text struct {
-		Name       *string           `json:"name"`
-		Summary    *string           `json:"summary"`
-		Parameters map[string]string `json:"parameters"`
+		Name       *string                    `json:"name"`
+		Summary    *string                    `json:"summary"`
+		Parameters map[string]json.RawMessage `json:"parameters"`
 	}
 	properties := p.derived.Parameters.Properties
 	if err := task.DecodeStrict([]byte(reply), &text); err != nil || (text.Name == nil) != (p.Path == nil) ||
@@ -354,9 +372,16 @@ func (p *page) judge(reply string, taken owners) {
 		said.Name = *text.Name
 	}
 	for _, a := range properties {
-		if description, given := text.Parameters[a.Name]; given {
-			said.Parameters = append(said.Parameters, Parameter{a.Name, description})
+		proposed, given := text.Parameters[a.Name]
+		if !given {
+			continue
 		}
+		description, complaint := p.parameter(a, proposed)
+		if complaint != "" {
+			w.Complaint = complaint
+			return
+		}
+		said.Parameters = append(said.Parameters, Parameter{a.Name, description})
 	}
 	w.Complaint = complainMissing
 	if len(text.Parameters) == len(said.Parameters) {
@@ -367,6 +392,27 @@ func (p *page) judge(reply string, taken owners) {
 		*w = said
 		taken.take(p, w)
 	}
+}
+
+// parameter reads what a writer says about one parameter: a description, and in a proposal of an endpoint its type.
+func (p *page) parameter(a task.Property, proposed json.RawMessage) (description, complaint string) {
+	if p.Path == nil {
+		if json.Unmarshal(proposed, &description) != nil {
+			return "", complainForm
+		}
+		return description, ""
+	}
+	var of struct {
+		Type        *string `json:"type"`
+		Description *string `json:"description"`
+	}
+	if task.DecodeStrict(proposed, &of) != nil || of.Type == nil || of.Description == nil {
+		return "", complainForm
+	}
+	if !slices.Contains(a.Schema.Types, *of.Type) {
+		return "", complainType
+	}
+	return *of.Description, ""
 }
 
 // derivedOf returns the derived text of a tool.
@@ -396,6 +442,11 @@ func (p *page) test(ctx context.Context, tests *Tests, before *Written) error {
 	w.Reader, w.Read = reader, read
 	if before != nil {
 		w.Reader = before.Reader
+	}
+	if complaint == "" && p.Path != nil {
+		if complaint, err = p.assess(ctx, tests, before); err != nil {
+			return fmt.Errorf("the judge of %s: %w", w.Tool, err)
+		}
 	}
 	if complaint != "" {
 		p.record = Written{Key: w.Key, Tool: w.Tool, Database: w.Database, Style: w.Style, Writer: w.Writer,

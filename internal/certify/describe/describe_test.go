@@ -49,6 +49,11 @@ func well(asked specification) map[string]any {
 	if _, exact, found := strings.Cut(said, ". Returns "); found {
 		said = "Returns " + exact
 	}
+	if asked.endpoint {
+		for _, p := range asked.Parameters.Properties {
+			parameters[p.Name] = map[string]any{"type": p.Schema.Types[0], "description": parameters[p.Name]}
+		}
+	}
 	reply := map[string]any{"summary": strings.Replace(said, "Get ", "Retrieve ", 1), "parameters": parameters}
 	if asked.endpoint {
 		reply["name"] = "find_" + strings.TrimPrefix(asked.Name, "get_")
@@ -159,6 +164,9 @@ func TestRefuses(t *testing.T) {
 	target.Literals = append(target.Literals, task.Text("New Zealand"), task.Integer(4711), task.Text("+"))
 	list := append([]function.Page{target}, other)
 	parameter := target.Tool.Parameters.Properties[0].Name
+	typed := func(description string) map[string]any {
+		return map[string]any{"type": target.Tool.Parameters.Properties[0].Schema.Types[0], "description": description}
+	}
 	set := func(field string, value any) func(map[string]any) {
 		return func(reply map[string]any) { reply[field] = value }
 	}
@@ -166,13 +174,17 @@ func TestRefuses(t *testing.T) {
 		change    func(reply map[string]any)
 		complaint string
 	}{
-		"no name":            {func(reply map[string]any) { delete(reply, "name") }, complainForm},
-		"another field":      {set("path", "/"), complainForm},
-		"number":             {set("name", 3), complainForm},
-		"no parameters":      {func(reply map[string]any) { delete(reply, "parameters") }, complainForm},
-		"missing parameter":  {set("parameters", map[string]any{}), complainMissing},
-		"another parameter":  {set("parameters", map[string]any{"x": "y"}), complainMissing},
-		"more parameters":    {set("parameters", map[string]any{parameter: "x", "limit": "y"}), complainMissing},
+		"no name":           {func(reply map[string]any) { delete(reply, "name") }, complainForm},
+		"another field":     {set("path", "/"), complainForm},
+		"number":            {set("name", 3), complainForm},
+		"no parameters":     {func(reply map[string]any) { delete(reply, "parameters") }, complainForm},
+		"missing parameter": {set("parameters", map[string]any{}), complainMissing},
+		"another parameter": {set("parameters", map[string]any{"x": typed("y")}), complainMissing},
+		"more parameters":   {set("parameters", map[string]any{parameter: typed("x"), "limit": typed("y")}), complainMissing},
+		"wrong type": {set("parameters", map[string]any{parameter: map[string]any{
+			"type": "boolean", "description": "Asks by this."}}), complainType},
+		"no type":            {set("parameters", map[string]any{parameter: "Asks by this."}), complainForm},
+		"a type alone":       {set("parameters", map[string]any{parameter: map[string]any{"type": "string"}}), complainForm},
 		"capitals":           {set("name", "listThem"), complainName},
 		"long name":          {set("name", strings.Repeat("x", 65)), complainName},
 		"other's name":       {set("name", other.Tool.Name), complainTaken},
@@ -182,11 +194,11 @@ func TestRefuses(t *testing.T) {
 		"two lines":          {set("summary", "One\ntwo"), complainSummary},
 		"yes":                {set("summary", "Yes."), complainWords},
 		"other's summary":    {set("summary", other.Lead), ""},
-		"empty detail":       {set("parameters", map[string]any{parameter: ""}), complainDetail},
-		"literal":            {set("parameters", map[string]any{parameter: "Such as NEW ZEALAND."}), complainLeak},
-		"part of a literal":  {set("parameters", map[string]any{parameter: "Such as Zealand."}), complainLeak},
-		"number's value":     {set("parameters", map[string]any{parameter: "4711 by default."}), complainLeak},
-		"sign":               {set("parameters", map[string]any{parameter: "Such as '+'."}), complainLeak},
+		"empty detail":       {set("parameters", map[string]any{parameter: typed("")}), complainDetail},
+		"literal":            {set("parameters", map[string]any{parameter: typed("Such as NEW ZEALAND.")}), complainLeak},
+		"part of a literal":  {set("parameters", map[string]any{parameter: typed("Such as Zealand.")}), complainLeak},
+		"number's value":     {set("parameters", map[string]any{parameter: typed("4711 by default.")}), complainLeak},
+		"sign":               {set("parameters", map[string]any{parameter: typed("Such as '+'.")}), complainLeak},
 		"literal in a name":  {set("name", "list_new_zealand"), complainLeak},
 		"nothing to do with": {set("summary", "Returns what the developer of the application wants to know."), complainWords},
 	} {

@@ -9,13 +9,21 @@ import (
 
 // question returns what a writer is asked about a page's tool.
 func (p *page) question(tables string) prompt.Question {
-	if len(tables) > longestSchema {
-		tables = tables[:strings.LastIndexByte(tables[:longestSchema], '\n')+1] + "…"
+	text := prompt.WriteDocumentation
+	if p.Path != nil {
+		text = prompt.WriteEndpoint
 	}
-	return prompt.Question{Text: prompt.WriteDocumentation, Values: prompt.Values{
-		"function": specify(p.derived), "named": prompt.Yes(p.Path != nil), "database": p.derived.Database,
-		"tables": tables, "complaint": "",
+	return prompt.Question{Text: text, Values: prompt.Values{
+		"function": specify(p.derived), "database": p.derived.Database, "tables": shortened(tables), "complaint": "",
 	}}
+}
+
+// shortened cuts long tables at the end of a line.
+func shortened(tables string) string {
+	if len(tables) > longestSchema {
+		return tables[:strings.LastIndexByte(tables[:longestSchema], '\n')+1] + "…"
+	}
+	return tables
 }
 
 // specify describes a tool to a writer. It contains nothing from a question or an answer.

@@ -18,6 +18,7 @@ type Suite struct {
 	Records []Written
 	World   func(database string) (*database.World, error)
 	Workers int
+	Judge   string // that judged the texts of endpoints, as the suite says; "" for none
 }
 
 // Recheck checks the records of a suite again and returns what is wrong with them: it compares them with the tools,
@@ -76,6 +77,8 @@ func (c *rechecker) add(w *Written) {
 		c.report(name, "the writer wrote it twice")
 	case w.Accepted == (w.Complaint != "") || w.Accepted == (w.Summary == "") || w.Derived == nil:
 		c.report(name, "its text is neither accepted nor refused")
+	case w.Accepted && w.Style == task.StyleRest && w.Judge != c.suite.Judge:
+		c.report(name, "the suite's judge did not judge it")
 	default:
 		c.records[t] = w
 	}

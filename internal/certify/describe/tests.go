@@ -34,6 +34,9 @@ type Tests struct {
 	prompts *prompt.Set
 	world   func(database string) (*database.World, error)
 
+	judge     Writer // nil: nobody judges texts
+	judgeName string
+
 	mu    sync.Mutex
 	tools map[string][]*task.Tool // as rules describe them, by database and style
 	leads map[*task.Tool]string
@@ -46,6 +49,9 @@ func NewTests(
 	return &Tests{reader: reader, name: name, prompts: prompts, world: world, tools: map[string][]*task.Tool{},
 		leads: map[*task.Tool]string{}}
 }
+
+// JudgeBy has a judge say whether the texts of endpoints are right, after the unit tests.
+func (x *Tests) JudgeBy(judge Writer, name string) { x.judge, x.judgeName = judge, name }
 
 // Add adds a tool as rules describe it.
 func (x *Tests) Add(t *task.Tool, lead string) {
@@ -84,33 +90,37 @@ func (x *Tests) run(ctx context.Context, derived *task.Tool, w *Written, known *
 		}
 		read = strings.TrimSpace(read)
 	}
-	complaint, err = x.judge(ctx, derived, list, read)
+	complaint, err = x.compare(ctx, derived, list, read)
 	return x.name, read, complaint, err
 }
 
 // reading is what a reader is asked. It shows the written text alone.
 func reading(derived *task.Tool, w *Written, list []test) prompt.Question {
-	t := *documented(derived, w, nil)
-	shown := struct {
-		Name        string       `json:"name"`
-		Description string       `json:"description"`
-		Parameters  *task.Schema `json:"parameters"`
-	}{cmp.Or(w.Name, w.Tool), w.Summary, t.Parameters}
-	specification, err := task.Marshal(&shown)
-	if err != nil {
-		panic(err) // plain data always has a JSON form
-	}
 	var b strings.Builder
 	for i, c := range list {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, c.request)
 	}
 	return prompt.Question{Text: prompt.ReadDocumentation, Values: prompt.Values{
-		"documentation": string(specification), "requests": strings.TrimSuffix(b.String(), "\n"),
+		"documentation": documentation(derived, w), "requests": strings.TrimSuffix(b.String(), "\n"),
 	}}
 }
 
-// judge executes the calls of a reply and compares what they return with what the requests ask for.
-func (x *Tests) judge(ctx context.Context, t *task.Tool, list []test, reply string) (string, error) {
+// documentation is what the readers of a written text see of a tool.
+func documentation(derived *task.Tool, w *Written) string {
+	shown := struct {
+		Name        string       `json:"name"`
+		Description string       `json:"description"`
+		Parameters  *task.Schema `json:"parameters"`
+	}{cmp.Or(w.Name, w.Tool), w.Summary, documented(derived, w, nil).Parameters}
+	specification, err := task.Marshal(&shown)
+	if err != nil {
+		panic(err) // plain data always has a JSON form
+	}
+	return string(specification)
+}
+
+// compare executes the calls of a reply and compares what they return with what the requests ask for.
+func (x *Tests) compare(ctx context.Context, t *task.Tool, list []test, reply string) (string, error) {
 	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}')
 	if from < 0 || to < from {
 		return complainUnread, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -409,8 +410,12 @@ func (v *verifier) recheckDocumentation(ctx context.Context) error {
 			}
 		}
 	}
+	if !reflect.DeepEqual(v.suite.Manifest.Counts.Documented, describe.Count(v.described)) {
+		v.report(wholeSuite, "the counts of documented tools are not those of what the writer wrote")
+	}
 	wrong, err := describe.Recheck(ctx, describe.Suite{
 		Tools: v.suite.Tools, Tasks: v.suite.Tasks, Records: v.described, Workers: v.options.Workers,
+		Judge: v.suite.Manifest.Settings[suite.SettingJudge],
 		World: func(name string) (*database.World, error) { return v.open[name].World, nil },
 	})
 	if len(wrong) > 0 {

@@ -23,6 +23,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -61,13 +62,20 @@ var (
 func (o *order) measured() []string {
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(buildFlags, runFlags))))
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains(freely, name) && !(name == "judge" && slices.ContainsFunc(o.suites(), o.judgesForms))
+		return slices.Contains(freely, name) && !(name == "judge" && slices.ContainsFunc(o.suites(), o.judgesTexts))
 	})
 }
 
-// judgesForms reports whether the judge also takes part in building a suite: a writer restates its requests.
-func (o *order) judgesForms(s recipe.Suite) bool {
-	return o.given.Changed("writer") && slices.ContainsFunc(s.Build.Strings("condition"), func(combined string) bool {
+// judgesTexts reports whether the judge also takes part in building a suite: a writer restates its requests, or
+// documents endpoints.
+func (o *order) judgesTexts(s recipe.Suite) bool {
+	if !o.given.Changed("writer") {
+		return false
+	}
+	if s.Only != recipe.OnlyStatic && slices.Contains(s.Build.Strings("style"), task.StyleRest) {
+		return true
+	}
+	return slices.ContainsFunc(s.Build.Strings("condition"), func(combined string) bool {
 		return slices.Contains(strings.Split(combined, "+"), condition.NameRestate)
 	})
 }
@@ -131,7 +139,7 @@ func (h *Host) Command() *cobra.Command {
 	}
 	f.Lookup("judge").Usage = "model as PROVIDER/NAME that assesses explanations of the protocol explain, also of " +
 		"finished runs; with --writer, where a suite is built under restate, it also says whether a value in another form " +
-		"means the same"
+		"means the same, and of the rest style, whether the texts of endpoints are right"
 	return cmd
 }
 
@@ -293,7 +301,7 @@ func (o *order) arguments(names []string) []string {
 func (o *order) buildArguments(s recipe.Suite) []string {
 	names := slices.DeleteFunc(slices.Clone(buildFlags), func(name string) bool {
 		return name == "corpus" || name == "prompts" && !o.given.Changed("writer") ||
-			name == "judge" && !o.judgesForms(s) ||
+			name == "judge" && !o.judgesTexts(s) ||
 			name == "base-url" && !o.given.Changed("writer") && !o.given.Changed("embeddings")
 	})
 	args := s.Build.Arguments()

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestJudgeIsASettingOfRestatedSuites tells the judge of forms, who decides what a suite contains, from the judge of
-// explanations, who can be asked at any time.
-func TestJudgeIsASettingOfRestatedSuites(t *testing.T) {
+// TestJudgeIsASettingOfWrittenSuites tells the judge of forms and endpoints, who decides what a suite contains,
+// from the judge of explanations, who can be asked at any time.
+func TestJudgeIsASettingOfWrittenSuites(t *testing.T) {
 	const judge = "--judge=openai/judge"
 	for _, c := range []struct {
 		paper  string
@@ -20,7 +20,10 @@ func TestJudgeIsASettingOfRestatedSuites(t *testing.T) {
 	}{
 		{"rfc", true, true, true},
 		{"rfc", true, false, false},
-		{"rfc", false, true, false}, // nothing is restated on questions with SQL
+		{"rfc", false, true, true}, // nothing is restated on questions with SQL, and endpoints are judged
+		{"nl2api", false, true, true},
+		{"nl2api", false, false, false},
+		{"hohw", false, true, false},
 		{"ict", true, true, false},
 		{"ict", false, true, false},
 	} {

@@ -44,6 +44,7 @@ func Build(path string, r *suite.Counts, digest string, full bool) string {
 		p.proof(r)
 	}
 	if full {
+		p.documented(r)
 		p.instances(r)
 	} else {
 		p.totals(r)
@@ -139,6 +140,18 @@ func (p *printer) totals(r *suite.Counts) {
 	if n := len(faults.names); n > 0 {
 		p.printf("  faults     %d with %d instances certified, look-alikes and controls included, %d refused\n", n,
 			faults.certified, faults.refused)
+	}
+}
+
+// documented prints what a writer documented, and why derived texts stayed.
+func (p *printer) documented(r *suite.Counts) {
+	for _, style := range slices.Sorted(maps.Keys(r.Documented)) {
+		c := r.Documented[style]
+		p.printf("  documented %d tools of %s by the writer, %d derived", c.Written, style, c.Derived)
+		if c.Derived > 0 {
+			p.printf(": %s", CountList(c.Reasons))
+		}
+		p.printf("\n")
 	}
 }
 

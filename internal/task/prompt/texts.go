@@ -58,6 +58,8 @@ const (
 	WriteDocumentation = "write-documentation"
 	ReadRequest        = "read-request"
 	ReadDocumentation  = "read-documentation"
+	WriteEndpoint      = "write-endpoint"
+	JudgeEndpoint      = "judge-endpoint"
 	JudgeForm          = "judge-form"
 )
 
@@ -203,8 +205,14 @@ var texts = []Text{
 			{"tools", "the tools that are needed, a JSON object a line"}, complaint}},
 	{Name: WriteDocumentation, About: "Asks a writer for the documentation of a tool.", Sections: dialogue,
 		Variables: []Variable{{"function", "its name, code, derived description, parameters and result, as JSON"},
-			{"named", "yes if the writer names it too"}, {"database", "the name of its database"},
-			{"tables", "the tables of the database"}, complaint}},
+			{"database", "the name of its database"}, {"tables", "the tables of the database"}, complaint}},
+	{Name: WriteEndpoint, About: "Asks a writer to propose the endpoint of a query.", Sections: dialogue,
+		Variables: []Variable{{"function", "its name, code, derived description, parameters and result, as JSON"},
+			{"database", "the name of its database"}, {"tables", "the tables of the database"}, complaint}},
+	{Name: JudgeEndpoint, About: "Asks a judge whether the text of an endpoint describes what its code returns.",
+		Sections: dialogue, Variables: []Variable{{"code", "the SQL of the endpoint"},
+			{"database", "the name of its database"}, {"tables", "the tables of the database"},
+			{"documentation", "the written name, description and parameters, as JSON"}}},
 	{Name: ReadRequest, About: "Asks a reader which request a written text is.", Sections: dialogue,
 		Variables: []Variable{{"text", "that was written"}, {"requests", "numbered requests, a line each"}}},
 	{Name: ReadDocumentation, About: "Asks a reader to call a tool by its written documentation.", Sections: dialogue,

@@ -1,0 +1,103 @@
+package describe
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task/prompt"
+)
+
+// assess has the judge say whether the accepted text of an endpoint describes what its code returns (NL2API, appendix
+// E.2.2). before is an earlier record with a verdict on the same text. Unit tests decide what execution can decide:
+// a judge can refuse a text, and cannot rescue one.
+func (p *page) assess(ctx context.Context, tests *Tests, before *Written) (complaint string, err error) {
+	w := &p.record
+	switch {
+	case before != nil:
+		if w.Judge == "" && tests.judge == nil {
+			return "", nil
+		}
+		w.Verdict = before.Verdict
+	case tests.judge == nil:
+		return "", nil
+	default:
+		reply, err := tests.judge.Write(ctx, tests.prompts.Ask(judging(p, w)))
+		if err != nil {
+			return "", err
+		}
+		w.Judge, w.Verdict = tests.judgeName, strings.TrimSpace(reply)
+	}
+	switch verdict(w.Verdict) {
+	case "yes":
+		return "", nil
+	case "no":
+		return complainJudged, nil
+	default:
+		return complainUnjudged, nil
+	}
+}
+
+// judging is what a judge is asked. It shows the code, the tables and the written text.
+func judging(p *page, w *Written) prompt.Question {
+	return prompt.Question{Text: prompt.JudgeEndpoint, Values: prompt.Values{
+		"code": p.derived.Body.Statement, "database": p.derived.Database, "tables": shortened(p.tables),
+		"documentation": documentation(p.derived, w),
+	}}
+}
+
+// verdict returns the first word of a judge's reply, in small letters.
+func verdict(reply string) string {
+	word := reply
+	if end := strings.IndexFunc(reply, func(c rune) bool { return !unicode.IsLetter(c) }); end >= 0 {
+		word = reply[:end]
+	}
+	return strings.ToLower(word)
+}
+
+// reasons are short names of complaints, for counts.
+var reasons = map[string]string{
+	complainForm: "form", complainName: "name", complainTaken: "name_taken", complainShared: "text_of_another",
+	complainSummary: "summary", complainMissing: "parameters", complainDetail: "parameter_text",
+	complainLeak:  "tells_a_value",
+	complainWords: "too_few_words", complainUnread: "unread", complainUnnamed: "parameter_not_named",
+	complainUntested: "untested", complainTests: "unit_tests", complainType: "type", complainJudged: "judged_wrong",
+	complainUnjudged: "unjudged",
+}
+
+// Count counts records by style, those of derived texts by reason. It returns nil for no records.
+func Count(records []Written) map[string]*suite.DocumentedCounts {
+	var counts map[string]*suite.DocumentedCounts
+	for i := range records {
+		w := &records[i]
+		if counts == nil {
+			counts = map[string]*suite.DocumentedCounts{}
+		}
+		c := counts[w.Style]
+		if c == nil {
+			c = &suite.DocumentedCounts{}
+			counts[w.Style] = c
+		}
+		if w.Accepted {
+			c.Written++
+			continue
+		}
+		if c.Derived++; c.Reasons == nil {
+			c.Reasons = map[string]int{}
+		}
+		c.Reasons[w.Reason()]++
+	}
+	return counts
+}
+
+// Reason returns a short name of why a tool kept its derived text, "" for a tool with a written text.
+func (w *Written) Reason() string {
+	if w.Accepted {
+		return ""
+	}
+	if name := reasons[w.Complaint]; name != "" {
+		return name
+	}
+	return "other"
+}
