@@ -22,6 +22,7 @@ var layout = []string{
 	"diag/program",
 	"diag/testenv",
 	"task/english",
+	"task/repr",
 	"task",
 	"task/prompt",
 	"task/lru",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/task/repr"
 )
 
 // lenient returns the rule by which an answer that is wrong as given is right, or "". text is the answer if it is a
@@ -796,7 +797,7 @@ func extract(text string) extraction {
 	if marked && json.Valid([]byte(text)) {
 		return block(RuleJSON, text, json.RawMessage(text))
 	}
-	if doc := pythonLiteral(text); doc != nil {
+	if doc := repr.Read(text); doc != nil {
 		return block(RuleJSON, text, doc)
 	}
 	if blocks := proseFence.FindAllStringSubmatch(text, -1); blocks != nil {
@@ -805,7 +806,7 @@ func extract(text string) extraction {
 		if json.Valid([]byte(inner)) {
 			return block(RuleFenced, last[0], json.RawMessage(inner))
 		}
-		if doc := pythonLiteral(inner); doc != nil {
+		if doc := repr.Read(inner); doc != nil {
 			return block(RuleFenced, last[0], doc)
 		}
 		e := block(RuleFenced, last[0], append(texts(false, inner), lines(inner)...)...)

@@ -119,25 +119,23 @@ func (s *Scribe) has(key string) bool {
 
 // ask settles one page. It returns nil if there is no writer.
 func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
-	if w, known := s.known[p.Key]; known {
-		if !w.Accepted && (s.writer == nil || s.court.For(p.forms) == "" || !s.court.Reopens(&w)) {
-			return &w, nil
-		}
-	}
-	if w, known := s.known[p.Key]; known && w.Accepted {
+	switch w, known := s.known[p.Key]; {
+	case known && w.Accepted:
 		if err := s.review(ctx, p, &w, w.Text); err != nil {
 			return nil, err
 		}
 		if w.Complaint == "" {
 			return &w, nil
 		}
+	case known && (s.writer == nil || s.court.For(p.forms) == "" || !s.court.Reopens(&w)):
+		return &w, nil
 	}
 	if s.writer == nil {
 		return nil, nil
 	}
 	w := &request.Written{Key: p.Key, Condition: p.condition, Writer: s.name, Prompts: s.prompts.Digest,
 		Judge: s.court.For(p.forms)}
-	for w.Attempts < describe.Attempts(s.prompts, p.Question.Text) {
+	for !w.Accepted && w.Attempts < describe.Attempts(s.prompts, p.Question.Text) {
 		reply, err := s.writer.Write(ctx, s.prompts.Again(p.Question, w.Complaint))
 		if err != nil {
 			return nil, err
@@ -150,7 +148,6 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		}
 		if w.Complaint == "" {
 			w.Accepted, w.Text = true, text
-			break
 		}
 	}
 	return w, nil
