@@ -86,7 +86,10 @@ func (h *Host) plotCommand() *cobra.Command {
 			if c.Empty() {
 				return diag.Usagef("chart %s: %s", name, c.Lacks)
 			}
-			return h.write(c, out, p)
+			if err := h.write(c, out, p); err != nil {
+				return err
+			}
+			return h.written([]*chart.Chart{c}, func(*chart.Chart) []string { return []string{out} })
 		},
 	}
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
@@ -124,6 +127,8 @@ func (h *Host) checkOut(name, out string) error {
 		return diag.Unknown("chart", name, known, "seatrial plot --help")
 	case out == "":
 		return diag.Usagef("--out is missing").WithHint("--out %s.svg", name)
+	case out == "-" && h.JSON():
+		return diag.Usagef("--out - and --json both write to standard output").WithHint("--out %s.svg", name)
 	case name == everything || out == "-":
 		return nil
 	case ending != ".svg" && ending != ".png":
@@ -197,14 +202,35 @@ func (h *Host) drawAll(s *figures.Source, dir string, p picture) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return diag.Usagef("%v", err)
 	}
+	files := func(c *chart.Chart) []string {
+		base := filepath.Join(dir, c.Name)
+		return []string{base + ".svg", base + ".png"}
+	}
 	for _, c := range drawn {
-		for _, ending := range []string{".svg", ".png"} {
-			if err := h.write(c, filepath.Join(dir, c.Name+ending), p); err != nil {
+		for _, out := range files(c) {
+			if err := h.write(c, out, p); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return h.written(drawn, files)
+}
+
+// written says under --json which charts are in which files.
+func (h *Host) written(drawn []*chart.Chart, files func(*chart.Chart) []string) error {
+	if !h.JSON() {
+		return nil
+	}
+	list := result.Charts{Format: result.FormatCharts}
+	for _, c := range drawn {
+		for _, e := range figures.Charts() {
+			if e.Name == c.Name {
+				list.Charts = append(list.Charts,
+					result.Chart{Name: e.Name, Title: e.Title, Drawn: true, Needs: e.Needs, Files: files(c)})
+			}
+		}
+	}
+	return h.PrintJSON(list)
 }
 
 // write writes a chart to a file, in the format that its name says.
@@ -223,7 +249,7 @@ func (h *Host) write(c *chart.Chart, out string, p picture) error {
 	return h.save(out, data)
 }
 
-// save writes a file and says so. Under --json it prints nothing.
+// save writes a file and says so; under --json, written does.
 func (h *Host) save(out string, data []byte) error {
 	if err := os.WriteFile(out, data, 0o644); err != nil {
 		return diag.Usagef("%v", err)

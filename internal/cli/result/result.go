@@ -156,7 +156,7 @@ type View struct {
 	URL    string `json:"url"`
 }
 
-// Charts says which charts runs have data for.
+// Charts says which charts runs have data for, or which were written.
 type Charts struct {
 	Format string  `json:"format"`
 	Charts []Chart `json:"charts"`
@@ -168,6 +168,8 @@ type Chart struct {
 	Title string `json:"title"`
 	Drawn bool   `json:"drawn"` // the runs have data for it
 	Needs string `json:"needs"`
+	// Files are those that the chart was written to. They are left out of a list of charts.
+	Files []string `json:"files,omitempty"`
 }
 
 // Agreement is how often reviewers agree on instances.
