@@ -410,9 +410,6 @@ func (v *verifier) recheckDocumentation(ctx context.Context) error {
 			}
 		}
 	}
-	if !reflect.DeepEqual(v.suite.Manifest.Counts.Documented, describe.Count(v.described)) {
-		v.report(wholeSuite, "the counts of documented tools are not those of what the writer wrote")
-	}
 	wrong, err := describe.Recheck(ctx, describe.Suite{
 		Tools: v.suite.Tools, Tasks: v.suite.Tasks, Records: v.described, Workers: v.options.Workers,
 		Judge: v.suite.Manifest.Settings[suite.SettingJudge],
@@ -420,6 +417,8 @@ func (v *verifier) recheckDocumentation(ctx context.Context) error {
 	})
 	if len(wrong) > 0 {
 		v.report(wholeSuite, "%s (%d such)", wrong[0], len(wrong))
+	} else if !reflect.DeepEqual(v.suite.Manifest.Counts.Documented, describe.Count(v.described)) {
+		v.report(wholeSuite, "the counts of documented tools are not those of what the writer wrote")
 	}
 	return err
 }
