@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -53,8 +52,7 @@ func (a *app) auditCommand() *cobra.Command {
 			m := a.meter()
 			defer m.clear()
 			o.Progress = func(p pipeline.Progress) { m.show(p.Pass, p.Done, p.Total, "") }
-			// An audit allocates much for a short time and needs little memory at once.
-			defer debug.SetGCPercent(debug.SetGCPercent(500))
+			defer collectSeldom()()
 			r, err := audit.Run(cmd.Context(), o)
 			if err != nil {
 				return err

@@ -271,8 +271,7 @@ func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*s
 	o.Progress = func(p pipeline.Progress) {
 		m.show(p.Pass, p.Done, p.Total, fmt.Sprintf("%d rejected", p.Rejected))
 	}
-	// A build allocates much for a short time and needs little memory at once.
-	defer debug.SetGCPercent(debug.SetGCPercent(500))
+	defer collectSeldom()()
 	built, err := pipeline.Run(ctx, o)
 	if err != nil {
 		return nil, err
@@ -371,4 +370,11 @@ func writerError(err error) error {
 	}
 	e := &diag.Error{Exit: diag.ExitProvider, Message: err.Error(), Cause: err}
 	return e.WithHint("nothing was written; --replay reuses what --record kept")
+}
+
+// collectSeldom makes the garbage collector run seldom until the returned function is called. It is for commands that
+// allocate much for a short time and need little memory at once.
+func collectSeldom() func() {
+	before := debug.SetGCPercent(500)
+	return func() { debug.SetGCPercent(before) }
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/cli/settings"
@@ -38,8 +37,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			}
 			m := a.meter()
 			o.Progress = func(check string, done, total int) { m.show("selftest", done, total, check) }
-			// Like a build, it allocates much for a short time and needs little memory at once.
-			defer debug.SetGCPercent(debug.SetGCPercent(500))
+			defer collectSeldom()()
 			results, err := selftest.Run(cmd.Context(), s, o)
 			m.clear()
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
@@ -38,8 +37,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			}
 			m := a.meter()
 			o.Progress = func(done, total, drifted int) { m.show("verify", done, total, fmt.Sprintf("%d drifted", drifted)) }
-			// Like a build, it allocates much for a short time and needs little memory at once.
-			defer debug.SetGCPercent(debug.SetGCPercent(500))
+			defer collectSeldom()()
 			outcome, err := recheck.Suite(cmd.Context(), s, o)
 			m.clear()
 			if err != nil {

@@ -28,9 +28,6 @@ func lineRows(text string) [][]string {
 	return rows
 }
 
-// flat returns all cells of rows, row by row.
-func flat(rows [][]string) []string { return slices.Concat(rows...) }
-
 // quotedRows reads CSV of at least two lines of equal width in which cells are quoted, or returns nil.
 func quotedRows(text string) [][]string {
 	if !strings.Contains(text, `"`) || !strings.Contains(text, ",") {
@@ -97,12 +94,13 @@ func (t *target) unpercented(text string) (string, bool) {
 	if words["count"] && !hundreds && !arithmetic(name) {
 		return "", false
 	}
-	number := text[at[0]:at[1]]
+	m := percent.FindStringSubmatch(text[at[0]:at[1]])
+	number := m[1] + m[2]
 	gold, _ := AsReal(t.rows[0][0].value)
 	isShare := t.computed[0] && !hundreds && (math.Abs(gold) <= 1 || strings.Contains(name, "/"))
-	if m := percent.FindStringSubmatch(number); isShare {
+	if isShare {
 		number = shareOf(m[1], m[2], m[3])
-	} else if number = m[1] + m[2]; m[3] != "" {
+	} else if m[3] != "" {
 		number += "." + m[3]
 	}
 	return text[:at[0]] + number + text[at[1]:], true

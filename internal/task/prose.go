@@ -830,7 +830,7 @@ func extract(text string) extraction {
 	if rows := quotedRows(text); rows != nil {
 		// The first line, and cells in no quotes, may be prose.
 		prose := proseQuote.ReplaceAllString(text, "")
-		return extraction{append(lines(text), texts(true, flat(rows)...)...), RuleText, firmly(before+prose, ""), titled(rows)}
+		return extraction{append(lines(text), texts(true, slices.Concat(rows...)...)...), RuleText, firmly(before+prose, ""), titled(rows)}
 	}
 	if spans := submatches(proseQuote, text); spans != nil {
 		return extraction{readings: texts(true, spans...), rule: RuleQuotes,

@@ -127,7 +127,7 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		if w.Complaint == "" {
 			return &w, nil
 		}
-	case known && (s.writer == nil || s.court.For(p.forms) == "" || !s.court.Reopens(&w)):
+	case known && (s.writer == nil || !s.court.Reopens(p.forms, &w)):
 		return &w, nil
 	}
 	if s.writer == nil {

@@ -21,7 +21,7 @@ func (s *silent) Write(context.Context, []task.Message) (string, error) {
 	return "", errAsked
 }
 
-// TestAnotherJudgeIsAsked: what was refused for want of a judge, or because of one, is written again for another judge.
+// TestAnotherJudgeIsAsked: a text that was refused without a judge, or because of its judge, is written again for another.
 func TestAnotherJudgeIsAsked(t *testing.T) {
 	prompts := prompt.Default()
 	for _, test := range []struct {

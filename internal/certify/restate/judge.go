@@ -45,10 +45,11 @@ func (c *Court) For(r *Restater) string {
 	return c.name
 }
 
-// Reopens reports whether texts that were refused have to be asked for again, because nobody or another judge judged
-// the forms in them, and this judge can.
-func (c *Court) Reopens(w *request.Written) bool {
-	return c.name != "" && c.model != nil && w.Judge != c.name && (w.Complaint == request.ComplainValue ||
+// Reopens reports whether a refused text has to be written again, because nobody or another judge judged the forms in
+// it, and this judge can.
+func (c *Court) Reopens(r *Restater, w *request.Written) bool {
+	judge := c.For(r)
+	return judge != "" && c.model != nil && w.Judge != judge && (w.Complaint == request.ComplainValue ||
 		w.Complaint == request.ComplainFooled)
 }
 

@@ -89,7 +89,7 @@ func (h *Host) plotCommand() *cobra.Command {
 			if err := h.write(c, out, p); err != nil {
 				return err
 			}
-			return h.written([]*chart.Chart{c}, func(*chart.Chart) []string { return []string{out} })
+			return h.written(map[string][]string{name: {out}})
 		},
 	}
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
@@ -202,32 +202,29 @@ func (h *Host) drawAll(s *figures.Source, dir string, p picture) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return diag.Usagef("%v", err)
 	}
-	files := func(c *chart.Chart) []string {
-		base := filepath.Join(dir, c.Name)
-		return []string{base + ".svg", base + ".png"}
-	}
+	files := map[string][]string{}
 	for _, c := range drawn {
-		for _, out := range files(c) {
+		for _, ending := range []string{".svg", ".png"} {
+			out := filepath.Join(dir, c.Name+ending)
 			if err := h.write(c, out, p); err != nil {
 				return err
 			}
+			files[c.Name] = append(files[c.Name], out)
 		}
 	}
-	return h.written(drawn, files)
+	return h.written(files)
 }
 
-// written says under --json which charts are in which files.
-func (h *Host) written(drawn []*chart.Chart, files func(*chart.Chart) []string) error {
+// written says under --json which charts are in which files; files are by the names of charts.
+func (h *Host) written(files map[string][]string) error {
 	if !h.JSON() {
 		return nil
 	}
 	list := result.Charts{Format: result.FormatCharts}
-	for _, c := range drawn {
-		for _, e := range figures.Charts() {
-			if e.Name == c.Name {
-				list.Charts = append(list.Charts,
-					result.Chart{Name: e.Name, Title: e.Title, Drawn: true, Needs: e.Needs, Files: files(c)})
-			}
+	for _, e := range figures.Charts() {
+		if out := files[e.Name]; out != nil {
+			list.Charts = append(list.Charts,
+				result.Chart{Name: e.Name, Title: e.Title, Drawn: true, Needs: e.Needs, Files: out})
 		}
 	}
 	return h.PrintJSON(list)

@@ -316,7 +316,7 @@ func gateSchema() (*jsonschema.Schema, error) {
 	for _, bound := range []string{"at_least", "at_most", "margin"} {
 		fields[bound] = &jsonschema.Schema{Type: "number", Minimum: &zero}
 		share.Properties[bound] = &jsonschema.Schema{Maximum: &one}
-		list.Items.OneOf = append(list.Items.OneOf, &jsonschema.Schema{Required: []string{bound}})
+		list.Items.OneOf = append(list.Items.OneOf, needs(bound))
 	}
 	positive := &jsonschema.Schema{Minimum: &one}
 	given, unset := make([]*jsonschema.Schema, 2), &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{}}

@@ -28,7 +28,7 @@ func twoWays() *task.Task {
 }
 
 // play writes a transcript from words, a turn each: calls separated by blanks, or an act. A call is TOOL or
-// TOOL:ARGUMENTS with JSON arguments ({"v":1} where there are none), after @ what it hands over, if that matters;
+// TOOL:ARGUMENTS with JSON arguments ({"v":1} by default), and after @ what it hands over, if that matters;
 // after it ! means a fault that strikes it, ? for a look-alike, ~ for an error of the agent's own, * for a fault
 // that refuses it, = for the right result.
 func play(words ...[]string) *transcript.Transcript {

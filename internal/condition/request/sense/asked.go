@@ -103,12 +103,18 @@ func (p *pair) returned() map[string]bool {
 // begun reports whether a root is one of several, or begins as one of them does.
 func begun(set map[string]bool, w string) bool {
 	for r := range set {
-		if r == w || len(r) > 3 && len(w) > 3 && (strings.HasPrefix(r, w[:4]) || strings.HasPrefix(w, r[:4])) {
+		if r == w || sameStart(r, w, 4) {
 			return true
 		}
 	}
 	return false
 }
+
+// sameStart reports whether two words begin with the same four letters and have at least so many each.
+func sameStart(a, b string, least int) bool { return min(len(a), len(b)) >= least && a[:4] == b[:4] }
+
+// akin reports whether two words are related, or long enough to be told by their start.
+func akin(a, b string, least int) bool { return english.Akin(a, b) || sameStart(a, b, least) }
 
 // misses reports whether a text asks for something else than the query returns: for a column that it does not return,
 // or for the things themselves where it returns something about them. What the request itself asks for counts as
@@ -227,7 +233,7 @@ func lost(p *pair) bool {
 	alike := func(w string) func(string) bool {
 		return func(o string) bool {
 			return slices.Contains(measures[w], o) || slices.Contains(measures[o], w) ||
-				root(o) == root(w) || english.Akin(o, w) || len(o) > 3 && len(w) > 3 && o[:4] == w[:4]
+				root(o) == root(w) || akin(o, w, 4)
 		}
 	}
 	missing, added := map[string]bool{}, map[string]bool{}

@@ -289,7 +289,7 @@ func strange(p *pair) bool {
 			continue
 		}
 		if !slices.ContainsFunc(english.Words(p.own), func(o english.Word) bool {
-			return english.Akin(o.Folded, w.Folded) || len(o.Folded) > 4 && len(w.Folded) > 4 && o.Folded[:4] == w.Folded[:4]
+			return akin(o.Folded, w.Folded, 5)
 		}) {
 			return true
 		}

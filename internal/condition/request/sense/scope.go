@@ -28,7 +28,7 @@ func denial(own, said string, values []string) bool {
 	return a != "" && b != "" && a != b
 }
 
-// denied returns the value that follows the only negation of a text, "" if there is none.
+// denied returns the first value after the negation of a text that has exactly one, else "".
 func denied(s string, values []string) string {
 	at := denying.FindAllStringIndex(s, -1)
 	if len(at) != 1 {
@@ -129,16 +129,14 @@ func narrowed(p *pair) bool {
 	if !p.several || strings.Contains(p.own, "all ") && strings.Contains(p.own, "about") {
 		return false
 	}
-	own := map[string]bool{}
-	for _, w := range english.Words(p.own) {
+	words, own := english.Words(p.own), map[string]bool{}
+	for _, w := range words {
 		own[root(w.Folded)] = true
 	}
 	for _, w := range english.Words(p.said) {
 		r := root(w.Folded)
 		if len(w.Folded) > 2 && !english.FunctionWords[w.Folded] && !filler[w.Folded] && !own[r] &&
-			!slices.ContainsFunc(english.Words(p.own), func(o english.Word) bool {
-				return english.Akin(o.Folded, w.Folded) || len(o.Folded) > 3 && len(w.Folded) > 3 && o.Folded[:4] == w.Folded[:4]
-			}) {
+			!slices.ContainsFunc(words, func(o english.Word) bool { return akin(o.Folded, w.Folded, 4) }) {
 			return false
 		}
 	}
