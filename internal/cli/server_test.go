@@ -232,7 +232,7 @@ func callFor(s *suite.Suite, c modeltest.Chat) *task.Call {
 }
 
 // rewrite answers a writer's request: about every third tool gets a text that must be refused, the others their own text
-// in slightly other words, and endpoints a name of their own.
+// in slightly other words, and endpoints and their parameters names of their own.
 func rewrite(c modeltest.Chat) modeltest.Response {
 	prompt := c.Messages[len(c.Messages)-1].Content
 	if reply, reads := modeltest.Read(prompt); reads {
@@ -273,14 +273,16 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 		return modeltest.Say("Here it is: " + asked.Name)
 	}
 	parameters := map[string]any{}
+	said, _, _ := strings.Cut(asked.Description, " Database: ")
 	for _, p := range asked.Parameters.Properties {
 		description := "Asks by this: " + p.Schema.Description
 		parameters[p.Name] = description
 		if strings.HasPrefix(prompt, "You turn SQL queries into endpoints") {
-			parameters[p.Name] = map[string]any{"type": p.Schema.Types[0], "description": description}
+			name := "asked_" + p.Name
+			parameters[p.Name] = map[string]any{"name": name, "type": p.Schema.Types[0], "description": description}
+			said = strings.ReplaceAll(said, "`"+p.Name+"`", "`"+name+"`")
 		}
 	}
-	said, _, _ := strings.Cut(asked.Description, " Database: ")
 	text := map[string]any{"parameters": parameters}
 	if _, exact, isEndpoint := strings.Cut(said, ". Returns "); isEndpoint {
 		said = "Returns " + exact

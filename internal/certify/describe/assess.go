@@ -3,8 +3,9 @@ package describe
 import (
 	"context"
 	"strings"
-	"unicode"
 
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/reply/verdict"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task/prompt"
 )
@@ -29,14 +30,36 @@ func (p *page) assess(ctx context.Context, tests *Tests, before *Written) (compl
 		}
 		w.Judge, w.Verdict = tests.judgeName, strings.TrimSpace(reply)
 	}
-	switch verdict(w.Verdict) {
-	case "yes":
+	said := verdict.Read(&model.Reply{Message: model.Message{Content: w.Verdict}})
+	switch {
+	case !said.Known:
+		return complainUnjudged, nil
+	case said.Said:
 		return "", nil
-	case "no":
+	case said.Explanation == "":
 		return complainJudged, nil
 	default:
-		return complainUnjudged, nil
+		return complainJudged + reasonMark + firstLine(said.Explanation), nil
 	}
+}
+
+// reasonMark separates a complaint from the reason that the judge gave.
+const reasonMark = ". The judge: "
+
+// longestReason is how much of a judge's reason the writer is told, in bytes.
+const longestReason = 300
+
+// firstLine returns the first line of a judge's reason without its full stop, cut between words where it is too long.
+func firstLine(reason string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(reason), "\n")
+	if len(line) > longestReason {
+		line = line[:longestReason]
+		if end := strings.LastIndexByte(line, ' '); end > 0 {
+			line = line[:end]
+		}
+		line = strings.ToValidUTF8(line, "")
+	}
+	return strings.TrimRight(line, " .\r")
 }
 
 // judging is what a judge is asked. It shows the code, the tables and the written text.
@@ -47,19 +70,10 @@ func judging(p *page, w *Written) prompt.Question {
 	}}
 }
 
-// verdict returns the first word of a judge's reply, in small letters.
-func verdict(reply string) string {
-	word := reply
-	if end := strings.IndexFunc(reply, func(c rune) bool { return !unicode.IsLetter(c) }); end >= 0 {
-		word = reply[:end]
-	}
-	return strings.ToLower(word)
-}
-
 // reasons are short names of complaints, for counts.
 var reasons = map[string]string{
 	complainForm: "form", complainName: "name", complainTaken: "name_taken", complainShared: "text_of_another",
-	complainSummary: "summary", complainMissing: "parameters", complainDetail: "parameter_text",
+	complainSummary: "summary", complainMissing: "parameters", complainArgument: "parameter_name", complainOldName: "old_name", complainDetail: "parameter_text",
 	complainLeak:  "tells_a_value",
 	complainWords: "too_few_words", complainUnread: "unread", complainUnnamed: "parameter_not_named",
 	complainUntested: "untested", complainTests: "unit_tests", complainType: "type", complainJudged: "judged_wrong",
@@ -96,7 +110,8 @@ func (w *Written) Reason() string {
 	if w.Accepted {
 		return ""
 	}
-	if name := reasons[w.Complaint]; name != "" {
+	complaint, _, _ := strings.Cut(w.Complaint, reasonMark)
+	if name := reasons[complaint]; name != "" {
 		return name
 	}
 	return "other"

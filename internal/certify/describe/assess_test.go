@@ -60,7 +60,8 @@ func TestJudges(t *testing.T) {
 	l := openLibrary(t, "demo", "", 15)
 	good := func(asked specification, _ bool) (string, error) { return encoded(t, well(asked)), nil }
 	for reply, reason := range map[string]string{"yes, it does": "", "Yes.": "", "no, it does not": "judged_wrong",
-		"": "unjudged", "yesterday": "unjudged", `{"right": "yes"}`: "unjudged"} {
+		"": "unjudged", "yesterday": "unjudged", "yes or no": "unjudged",
+		"**Decision: yes**, it does": "", "Decision: no": "judged_wrong"} {
 		tools, records, asked := judgedEndpoints(t, l, reply, good, nil)
 		counts := Count(records)[task.StyleRest]
 		if counts.Written+counts.Derived != len(l.endpoints) || asked < int64(len(records))*8/10 {
@@ -103,6 +104,42 @@ func TestJudges(t *testing.T) {
 		if asked > 0 || encoded(t, again) != encoded(t, tools) || encoded(t, cached) != encoded(t, records) {
 			t.Errorf("%q: from the cache, the judge was asked %d times", reply, asked)
 		}
+	}
+}
+
+// hears is a writer that counts the requests which contain a text.
+type hears struct {
+	Writer
+	text  string
+	times atomic.Int64
+}
+
+func (h *hears) Write(ctx context.Context, asked []task.Message) (string, error) {
+	if strings.Contains(asked[len(asked)-1].Content, h.text) {
+		h.times.Add(1)
+	}
+	return h.Writer.Write(ctx, asked)
+}
+
+// TestJudgeSaysWhy has a judge refuse every text: the writer is told the reason each time, cut to its first line, and
+// such refusals are counted as one reason.
+func TestJudgeSaysWhy(t *testing.T) {
+	l := openLibrary(t, "demo", "", 15)
+	w := &hears{text: "The judge: the order is missing. Write it anew.", Writer: &script{
+		reply: func(asked specification, _ bool) (string, error) { return encoded(t, well(asked)), nil }}}
+	r := Rewrite{Writer: w, Name: "w", Prompts: prompt.Default()}
+	r.Tests = NewTests(reader{}, "words", r.Prompts, l.world)
+	r.Tests.JudgeBy(says{"no, the order is missing.\nAnd more.", &atomic.Int64{}}, "judge")
+	records, err := Write(t.Context(), slices.Clone(l.endpoints), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := Count(records)[task.StyleRest].Reasons["judged_wrong"]
+	if judged*10 < len(records)*8 || w.times.Load() != int64(judged*(writerAttempts-1)) {
+		t.Errorf("%d of %d texts were judged wrong; the writer was told why %d times", judged, len(records), w.times.Load())
+	}
+	if long := firstLine(strings.Repeat("much ", 100)); len(long) > longestReason || !strings.HasSuffix(long, "much") {
+		t.Errorf("a long reason became %q", long)
 	}
 }
 

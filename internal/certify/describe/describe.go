@@ -41,7 +41,7 @@ type Written struct {
 	Accepted   bool        `json:"accepted"` // otherwise the tool keeps the derived text
 	Name       string      `json:"name,omitempty"`
 	Summary    string      `json:"summary,omitempty"`
-	Parameters []Parameter `json:"parameters,omitempty"` // in the order of the tool's
+	Parameters []Parameter `json:"parameters,omitempty"` // in the order of the tool's; the writer names those of endpoints
 	Complaint  string      `json:"complaint,omitempty"`  // why the last text was refused
 	Reader     string      `json:"reader,omitempty"`     // the model that took the unit tests
 	Read       string      `json:"read,omitempty"`       // the reader's reply
@@ -86,7 +86,7 @@ const (
 	longestSchema      = 6000
 )
 
-// Complaints about a text. None quotes it.
+// Complaints about a text. None quotes it, except that a judge gives a reason.
 const (
 	complainForm = "the reply is not one JSON object with exactly the fields requested, and nothing around it"
 	complainName = "the name is not made of small letters, digits and underscores, beginning with a letter, or " +
@@ -95,6 +95,9 @@ const (
 	complainShared   = "the summary is that of another function: say what tells this one from others"
 	complainSummary  = "the summary is empty, not on one line, or longer than three sentences or 600 bytes"
 	complainMissing  = "parameters does not contain exactly the parameters of the function"
+	complainArgument = "a parameter's name is not made of small letters, digits and underscores, beginning with a letter, is " +
+		"longer than 64 characters, or belongs to two parameters"
+	complainOldName  = "the text speaks of a parameter by a name that it does not have: use the names that you give"
 	complainDetail   = "a parameter's description is empty, not on one line, or longer than 400 bytes"
 	complainLeak     = "the text mentions a value of a question or an answer: speak of the columns alone"
 	complainWords    = "the summary has too few words of what the function returns"
@@ -231,7 +234,7 @@ func (o owners) take(p *page, w *Written) {
 
 // claims lists what no other tool may have.
 func (p *page) claims(w *Written) []string {
-	list := []string{w.Database + "\n" + w.Style + "\n" + shape(p.derived, w.Summary)}
+	list := []string{w.Database + "\n" + w.Style + "\n" + shape(p.named(w), w.Summary)}
 	if p.Path != nil {
 		list = append(list, w.Name, p.Path(w.Name))
 	}
@@ -253,10 +256,28 @@ func (p *page) own() []string {
 	return p.claims(&w)
 }
 
+// named lists the names of the parameters in a text, in the tool's order.
+func (p *page) named(w *Written) []string {
+	names := arguments(p.derived)
+	for i, a := range w.Parameters {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// arguments lists the names of a tool's parameters, in their order.
+func arguments(t *task.Tool) []string {
+	var names []string
+	for _, a := range t.Parameters.Properties {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
 // shape is a text without case, punctuation and the names of arguments.
-func shape(t *task.Tool, text string) string {
-	for i, a := range t.Parameters.Properties {
-		text = strings.ReplaceAll(text, a.Name, fmt.Sprintf(" argument%d ", i))
+func shape(arguments []string, text string) string {
+	for i, name := range arguments {
+		text = strings.ReplaceAll(text, name, fmt.Sprintf(" argument%d ", i))
 	}
 	return strings.Join(plainWords(text), " ")
 }
@@ -376,12 +397,12 @@ func (p *page) judge(reply string, taken owners) {
 		if !given {
 			continue
 		}
-		description, complaint := p.parameter(a, proposed)
+		parameter, complaint := p.parameter(a, proposed)
 		if complaint != "" {
 			w.Complaint = complaint
 			return
 		}
-		said.Parameters = append(said.Parameters, Parameter{a.Name, description})
+		said.Parameters = append(said.Parameters, parameter)
 	}
 	w.Complaint = complainMissing
 	if len(text.Parameters) == len(said.Parameters) {
@@ -394,25 +415,31 @@ func (p *page) judge(reply string, taken owners) {
 	}
 }
 
-// parameter reads what a writer says about one parameter: a description, and in a proposal of an endpoint its type.
-func (p *page) parameter(a task.Property, proposed json.RawMessage) (description, complaint string) {
+// parameter reads what a writer says about one parameter: a description, and in a proposal of an endpoint its type and,
+// unless it keeps the derived one, its name.
+func (p *page) parameter(a task.Property, proposed json.RawMessage) (said Parameter, complaint string) {
+	said.Name = a.Name
 	if p.Path == nil {
-		if json.Unmarshal(proposed, &description) != nil {
-			return "", complainForm
+		if json.Unmarshal(proposed, &said.Description) != nil {
+			return said, complainForm
 		}
-		return description, ""
+		return said, ""
 	}
 	var of struct {
+		Name        *string `json:"name"`
 		Type        *string `json:"type"`
 		Description *string `json:"description"`
 	}
 	if task.DecodeStrict(proposed, &of) != nil || of.Type == nil || of.Description == nil {
-		return "", complainForm
+		return said, complainForm
 	}
 	if !slices.Contains(a.Schema.Types, *of.Type) {
-		return "", complainType
+		return said, complainType
 	}
-	return *of.Description, ""
+	if said.Description = *of.Description; of.Name != nil {
+		said.Name = *of.Name
+	}
+	return said, ""
 }
 
 // derivedOf returns the derived text of a tool.
@@ -457,10 +484,15 @@ func (p *page) test(ctx context.Context, tests *Tests, before *Written) error {
 
 var writtenName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
+// validName reports whether an endpoint or its parameter may have a name.
+func validName(name string) bool {
+	return writtenName.MatchString(name) && len(name) <= function.MaxNameLength && !strings.HasSuffix(name, "_")
+}
+
 // complaint says what is wrong with the form and the words of a text, "" for nothing.
 func (p *page) complaint(taken owners, w *Written) string {
 	if p.Path != nil {
-		if !writtenName.MatchString(w.Name) || len(w.Name) > function.MaxNameLength || strings.HasSuffix(w.Name, "_") {
+		if !validName(w.Name) {
 			return complainName
 		}
 		for _, key := range []string{w.Name, p.Path(w.Name)} {
@@ -476,14 +508,27 @@ func (p *page) complaint(taken owners, w *Written) string {
 		return complainMissing
 	}
 	texts := []string{strings.ReplaceAll(w.Name, "_", " "), w.Summary}
+	named := map[string]bool{}
 	for i, a := range w.Parameters {
-		if a.Name != p.derived.Parameters.Properties[i].Name {
+		switch {
+		case p.Path == nil && a.Name != p.derived.Parameters.Properties[i].Name:
 			return complainMissing
+		case p.Path != nil && (!validName(a.Name) || named[a.Name]):
+			return complainArgument
+		}
+		named[a.Name] = true
+		if p.Path != nil {
+			texts = append(texts, strings.ReplaceAll(a.Name, "_", " "))
 		}
 		if !oneLine(a.Description, longestDescription) {
 			return complainDetail
 		}
 		texts = append(texts, a.Description)
+	}
+	for _, a := range p.derived.Parameters.Properties {
+		if !named[a.Name] && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "`"+a.Name+"`") }) {
+			return complainOldName
+		}
 	}
 	if p.Path == nil && slices.ContainsFunc(w.Parameters, func(a Parameter) bool {
 		return !strings.Contains(w.Summary, "`"+a.Name+"`")
@@ -505,7 +550,7 @@ func (p *page) complaint(taken owners, w *Written) string {
 // tellsOther reports whether a text describes another tool of the database: it is that tool's text, or contains it
 // without the tool's own text.
 func (p *page) tellsOther(taken owners, w *Written) bool {
-	said, own := shape(p.derived, w.Summary), shape(p.derived, p.Lead)
+	said, own := shape(p.named(w), w.Summary), shape(arguments(p.derived), p.Lead)
 	for key, other := range taken {
 		text, same := strings.CutPrefix(key, w.Database+"\n"+w.Style+"\n")
 		if same && other != p && (text == said || strings.Contains(said, text) && !strings.Contains(own, text) &&
@@ -596,18 +641,47 @@ func signs(s string) []string {
 	})
 }
 
-// documented returns a tool with the written text in place of the derived one.
+// documented returns a tool with the written text in place of the derived one, and with the written names.
 func documented(derived *task.Tool, w *Written, path func(name string) string) *task.Tool {
 	t := *derived
-	t.Description = strings.TrimRight(w.Summary, " .") + "." + strings.TrimPrefix(derived.Description, w.Derived.Lead)
+	names := map[string]string{}
+	var quoted []string
 	schema := *derived.Parameters
-	schema.Properties = slices.Clone(schema.Properties)
+	schema.Properties, schema.Required = slices.Clone(schema.Properties), slices.Clone(schema.Required)
 	for i, a := range w.Parameters {
-		of := *schema.Properties[i].Schema
+		was := &schema.Properties[i]
+		names[was.Name] = a.Name
+		quoted = append(quoted, "`"+was.Name+"`", "`"+a.Name+"`")
+		of := *was.Schema
 		of.Description = a.Description
-		schema.Properties[i].Schema = &of
+		*was = task.Property{Name: a.Name, Schema: &of}
+	}
+	for i, name := range schema.Required {
+		schema.Required[i] = cmp.Or(names[name], name)
 	}
 	t.Parameters = &schema
+	rename := strings.NewReplacer(quoted...)
+	t.Description = strings.TrimRight(w.Summary, " .") + "." +
+		rename.Replace(strings.TrimPrefix(derived.Description, w.Derived.Lead))
+	if t.Returns != nil && t.Returns.Items != nil {
+		returns, record := *t.Returns, *t.Returns.Items
+		record.Properties = slices.Clone(record.Properties)
+		for i, c := range record.Properties {
+			of := *c.Schema
+			of.Description = rename.Replace(of.Description)
+			record.Properties[i].Schema = &of
+		}
+		returns.Items = &record
+		t.Returns = &returns
+	}
+	if derived.Body != nil {
+		body := *derived.Body
+		body.Bindings = slices.Clone(body.Bindings)
+		for i := range body.Bindings {
+			body.Bindings[i].Argument = cmp.Or(names[body.Bindings[i].Argument], body.Bindings[i].Argument)
+		}
+		t.Body = &body
+	}
 	if path != nil {
 		t.Name, t.Path = w.Name, path(w.Name)
 	}

@@ -39,7 +39,7 @@ func (s *script) Write(_ context.Context, said []task.Message) (string, error) {
 	return s.reply(asked, strings.Contains(prompt, "was refused"))
 }
 
-// well documents a tool nearly as rules do.
+// well documents a tool nearly as rules do, and names the parameters of endpoints anew.
 func well(asked specification) map[string]any {
 	parameters := map[string]any{}
 	for _, p := range asked.Parameters.Properties {
@@ -51,7 +51,9 @@ func well(asked specification) map[string]any {
 	}
 	if asked.endpoint {
 		for _, p := range asked.Parameters.Properties {
-			parameters[p.Name] = map[string]any{"type": p.Schema.Types[0], "description": parameters[p.Name]}
+			parameters[p.Name] = map[string]any{"name": "the_" + p.Name, "type": p.Schema.Types[0],
+				"description": parameters[p.Name]}
+			said = strings.ReplaceAll(said, "`"+p.Name+"`", "`the_"+p.Name+"`")
 		}
 	}
 	reply := map[string]any{"summary": strings.Replace(said, "Get ", "Retrieve ", 1), "parameters": parameters}
@@ -137,11 +139,15 @@ func checkRecords(t *testing.T, l *library, style string, tools []*task.Tool, re
 	t.Helper()
 	at := slices.IndexFunc(records, func(w Written) bool { return w.Accepted && len(w.Parameters) > 0 })
 	for name, change := range map[string]func(list []Written) []Written{
-		"":                func(list []Written) []Written { return list },
-		"a line less":     func(list []Written) []Written { return slices.Delete(list, at, at+1) },
-		"a line twice":    func(list []Written) []Written { return append(list, list[at]) },
-		"another tool":    func(list []Written) []Written { list[at].Tool, list[at].Name = "none", ""; return list },
-		"another text":    func(list []Written) []Written { list[at].Summary += " Indeed."; return list },
+		"":             func(list []Written) []Written { return list },
+		"a line less":  func(list []Written) []Written { return slices.Delete(list, at, at+1) },
+		"a line twice": func(list []Written) []Written { return append(list, list[at]) },
+		"another tool": func(list []Written) []Written { list[at].Tool, list[at].Name = "none", ""; return list },
+		"another text": func(list []Written) []Written { list[at].Summary += " Indeed."; return list },
+		"another name": func(list []Written) []Written {
+			list[at].Parameters = []Parameter{{"another", list[at].Parameters[0].Description}}
+			return list
+		},
 		"no reading":      func(list []Written) []Written { list[at].Read = ""; return list },
 		"other calls":     func(list []Written) []Written { list[at].Read = `{"calls":[]}`; return list },
 		"refused":         func(list []Written) []Written { list[at].Accepted = false; return list },
@@ -167,6 +173,11 @@ func TestRefuses(t *testing.T) {
 	typed := func(description string) map[string]any {
 		return map[string]any{"type": target.Tool.Parameters.Properties[0].Schema.Types[0], "description": description}
 	}
+	named := func(name string) map[string]any {
+		of := typed("Asks by this.")
+		of["name"] = name
+		return of
+	}
 	set := func(field string, value any) func(map[string]any) {
 		return func(reply map[string]any) { reply[field] = value }
 	}
@@ -183,6 +194,12 @@ func TestRefuses(t *testing.T) {
 		"more parameters":   {set("parameters", map[string]any{parameter: typed("x"), "limit": typed("y")}), complainMissing},
 		"wrong type": {set("parameters", map[string]any{parameter: map[string]any{
 			"type": "boolean", "description": "Asks by this."}}), complainType},
+		"capital parameter":   {set("parameters", map[string]any{parameter: named("thePlace")}), complainArgument},
+		"unnamed parameter":   {set("parameters", map[string]any{parameter: named("")}), complainArgument},
+		"literal as its name": {set("parameters", map[string]any{parameter: named("new_zealand")}), complainLeak},
+		"its old name": {func(reply map[string]any) {
+			reply["summary"] = reply["summary"].(string) + " See `" + parameter + "`."
+		}, complainOldName},
 		"no type":            {set("parameters", map[string]any{parameter: "Asks by this."}), complainForm},
 		"a type alone":       {set("parameters", map[string]any{parameter: map[string]any{"type": "string"}}), complainForm},
 		"capitals":           {set("name", "listThem"), complainName},
@@ -240,7 +257,7 @@ func TestSharedTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range tools {
-		text := tool.Database + "\n" + shape(tool, tool.Description)
+		text := tool.Database + "\n" + shape(arguments(tool), tool.Description)
 		if other := first[text]; other != "" {
 			t.Errorf("%s and %s share a description: %s", other, tool.Name, text)
 		}

@@ -93,8 +93,9 @@ func (c *rechecker) addPage(t *task.Tool, w *Written) {
 		delete(c.records, t)
 		return
 	}
+	rules := Written{Parameters: w.Derived.Parameters, Derived: &Derived{}}
+	derived = *documented(&derived, &rules, nil)
 	derived.Name, derived.Description = w.Tool, w.Derived.Description
-	derived.Parameters = withDescriptions(t.Parameters, w.Derived.Parameters)
 	should := &derived
 	if w.Accepted {
 		should = documented(&derived, w, c.path(t))
@@ -184,12 +185,6 @@ func (c *rechecker) judge(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// withDescriptions returns the schema of arguments with other descriptions.
-func withDescriptions(s *task.Schema, list []Parameter) *task.Schema {
-	w := Written{Parameters: list, Derived: &Derived{}}
-	return documented(&task.Tool{Parameters: s}, &w, nil).Parameters
 }
 
 func marshal(t *task.Tool) string {

@@ -90,7 +90,7 @@ func (x *Tests) run(ctx context.Context, derived *task.Tool, w *Written, known *
 		}
 		read = strings.TrimSpace(read)
 	}
-	complaint, err = x.compare(ctx, derived, list, read)
+	complaint, err = x.compare(ctx, derived, documented(derived, w, nil), list, read)
 	return x.name, read, complaint, err
 }
 
@@ -119,8 +119,9 @@ func documentation(derived *task.Tool, w *Written) string {
 	return string(specification)
 }
 
-// compare executes the calls of a reply and compares what they return with what the requests ask for.
-func (x *Tests) compare(ctx context.Context, t *task.Tool, list []test, reply string) (string, error) {
+// compare executes the calls of a reply, by the written names, and compares what they return with what the requests ask
+// for.
+func (x *Tests) compare(ctx context.Context, derived, t *task.Tool, list []test, reply string) (string, error) {
 	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}')
 	if from < 0 || to < from {
 		return complainUnread, nil
@@ -137,12 +138,13 @@ func (x *Tests) compare(ctx context.Context, t *task.Tool, list []test, reply st
 	}
 	for i, c := range list {
 		arguments, called := calls[i].(map[string]any)
+		should := renamed(c.call, derived, t)
 		switch {
 		case !called && calls[i] != nil:
 			return complainUnread, nil
 		case !called && c.call != nil, called && c.result == nil:
 			return complainTests, nil
-		case !called, reflect.DeepEqual(arguments, c.call):
+		case !called, reflect.DeepEqual(arguments, should):
 			continue
 		}
 		result, err := execute(ctx, world, t, arguments)
@@ -154,6 +156,20 @@ func (x *Tests) compare(ctx context.Context, t *task.Tool, list []test, reply st
 		}
 	}
 	return "", nil
+}
+
+// renamed returns the arguments of a call of one tool under the names of another, of the same parameters.
+func renamed(call map[string]any, from, to *task.Tool) map[string]any {
+	if call == nil {
+		return nil
+	}
+	out := map[string]any{}
+	for i, a := range from.Parameters.Properties {
+		if v, given := call[a.Name]; given {
+			out[to.Parameters.Properties[i].Name] = v
+		}
+	}
+	return out
 }
 
 // execute returns what a call returns, nil if the call is wrong.
@@ -202,7 +218,7 @@ func (x *Tests) tests(ctx context.Context, t *task.Tool, lead string) ([]test, e
 		}
 	}
 	for _, text := range changes(own) {
-		if !slices.ContainsFunc(list, func(o test) bool { return shape(t, o.request) == shape(t, text) }) {
+		if !slices.ContainsFunc(list, func(o test) bool { return shape(arguments(t), o.request) == shape(arguments(t), text) }) {
 			list = append(list, test{request: filled(t, text, first.call)})
 		}
 	}
@@ -225,7 +241,7 @@ func (x *Tests) siblings(t *task.Tool, own string) []*task.Tool {
 	words := english.Roots(own)
 	var list []near
 	for _, s := range x.tools[t.Database+"\n"+t.Style] {
-		if text := requestOf(s, x.leads[s]); shape(s, text) != shape(t, own) {
+		if text := requestOf(s, x.leads[s]); shape(arguments(s), text) != shape(arguments(t), own) {
 			list = append(list, near{s, english.Alike(words, english.Roots(text)), text + s.Body.Statement})
 		}
 	}

@@ -81,7 +81,7 @@ func plan(kind string, calls []Call) task.Plan {
 	for i, c := range calls {
 		call := task.Call{Label: parameter.CallLabel(i), Tool: c.Function.Tool.Name, Arguments: map[string]any{}}
 		for j, h := range c.Holes {
-			call.Arguments[c.Function.Bindings[j].Argument] = h.Argument.JSON()
+			call.Arguments[c.Function.Tool.Body.Bindings[j].Argument] = h.Argument.JSON() // a writer may have renamed it
 		}
 		p.Calls = append(p.Calls, call)
 	}
