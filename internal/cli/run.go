@@ -316,8 +316,8 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 			all = "the only episode"
 		}
 		causes, causesErr := participants.ProviderCauses(ctx, r.Store)
-		err = errors.Join(causesErr, &diag.Error{Exit: diag.ExitProvider, Hint: a.resumeHint,
-			Message: fmt.Sprintf("the provider failed in %s: %s", all, causes)})
+		err = errors.Join(causesErr, &settings.NoneValid{Err: &diag.Error{Exit: diag.ExitProvider, Hint: a.resumeHint,
+			Message: fmt.Sprintf("the provider failed in %s: %s", all, causes)}})
 	}
 	return progress, rows, err
 }

@@ -526,7 +526,8 @@ func (p *page) complaint(taken owners, w *Written) string {
 		texts = append(texts, a.Description)
 	}
 	for _, a := range p.derived.Parameters.Properties {
-		if !named[a.Name] && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "`"+a.Name+"`") }) {
+		old := "`" + a.Name + "`"
+		if !named[a.Name] && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, old) }) {
 			return complainOldName
 		}
 	}

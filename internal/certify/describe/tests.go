@@ -218,7 +218,8 @@ func (x *Tests) tests(ctx context.Context, t *task.Tool, lead string) ([]test, e
 		}
 	}
 	for _, text := range changes(own) {
-		if !slices.ContainsFunc(list, func(o test) bool { return shape(arguments(t), o.request) == shape(arguments(t), text) }) {
+		said := shape(arguments(t), text)
+		if !slices.ContainsFunc(list, func(o test) bool { return shape(arguments(t), o.request) == said }) {
 			list = append(list, test{request: filled(t, text, first.call)})
 		}
 	}

@@ -402,10 +402,33 @@ func (h *Host) run(ctx context.Context, o *order, r recipe.Run) (path string, er
 	if err := os.MkdirAll(filepath.Dir(s.Out), 0o755); err != nil {
 		return "", diag.Usagef("%v", err).WithHint("give another --out")
 	}
-	if err := h.Silent(func() error { return h.Run(ctx, s, resume) }); err != nil {
+	err = h.Silent(func() error { return h.Run(ctx, s, resume) })
+	var none *settings.NoneValid
+	if resume && errors.As(err, &none) {
+		// All episodes have ended. Those that the provider fails again must not keep the others from the report.
+		counts, endsErr := ends(ctx, s.Out)
+		for end := range counts {
+			if transcript.Valid(end) {
+				h.Note("note: %s: %v", s.Out, err)
+				return s.Out, nil
+			}
+		}
+		err = errors.Join(err, endsErr)
+	}
+	if err != nil {
 		return "", err
 	}
 	return s.Out, h.markFinished(ctx, s.Out, mark)
+}
+
+// ends counts the episodes of a run by how they ended.
+func ends(ctx context.Context, path string) (map[string]int, error) {
+	store, err := runs.OpenStore(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := store.Ends(ctx)
+	return counts, errors.Join(err, store.Close())
 }
 
 // endingFinished ends the name of the file that marks a run as finished. A finished run is not played again, so that
@@ -414,15 +437,11 @@ const endingFinished = ".finished"
 
 // markFinished marks a run unless some of its episodes are to be played again.
 func (h *Host) markFinished(ctx context.Context, path, mark string) error {
-	store, err := runs.OpenStore(ctx, path)
+	counts, err := ends(ctx, path)
 	if err != nil {
 		return err
 	}
-	ends, err := store.Ends(ctx)
-	if err := errors.Join(err, store.Close()); err != nil {
-		return err
-	}
-	for end := range ends {
+	for end := range counts {
 		if !transcript.Valid(end) {
 			return nil
 		}

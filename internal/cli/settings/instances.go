@@ -80,6 +80,16 @@ type NoInstance struct{ error }
 // Unwrap returns what users are told.
 func (e *NoInstance) Unwrap() error { return e.error }
 
+// NoneValid is the error of a command all of whose episodes ended because their provider failed. Earlier episodes of the
+// run may be valid.
+type NoneValid struct{ Err error }
+
+// Error returns what users are told.
+func (e *NoneValid) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error with its hint and exit code.
+func (e *NoneValid) Unwrap() error { return e.Err }
+
 // Instances lists the instances that a run plays. It fails with a [NoInstance] if there are none.
 func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	patterns, err := r.patterns(s)
