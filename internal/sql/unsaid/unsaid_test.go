@@ -16,6 +16,7 @@ func harbour(t *testing.T) *schema.Database {
 port(port_id INTEGER, fname TEXT, country_code TEXT, depth_m REAL, max_draught REAL)
 buoy(buoy_no INTEGER, line_1 TEXT, line_2 TEXT, town TEXT, zip_postcode TEXT, inspe_year INTEGER, count_made INTEGER)
 crew(buoy_no INTEGER, head_of_crew TEXT, lamp_option TEXT)
+pilot(pilot_no INTEGER, fname TEXT, lname TEXT, forename TEXT, surname TEXT, candidate TEXT, capacity INTEGER, mail TEXT)
 primary buoy.buoy_no
 primary ship.ship_id
 primary port.port_id
@@ -48,7 +49,14 @@ func TestFind(t *testing.T) {
 		{"Who is the leader of each buoy's crew?", "SELECT head_of_crew FROM crew", nil, nil},             // another word
 		{"What lamp choices do the buoys have, each?", "SELECT lamp_option FROM crew", nil, nil},          // another word
 		{"Which town has a buoy?", "SELECT count_made FROM buoy", nil, []string{task.FlagColumnsUnasked}}, // no beginning of one
+		{"Give the first names and mail of all pilots.", "SELECT forename, mail FROM pilot", nil, nil},
+		{"Give the mail and first names of all pilots.", "SELECT forename, mail FROM pilot", nil, []string{task.FlagOrderUnsaid}},
+		{"Give the first and last names of all pilots.", "SELECT forename, surname FROM pilot", nil, nil},
+		{"Give the first and last name of all pilots.", "SELECT fname, lname FROM pilot", nil, nil},
+		{"Give the first and last name of all pilots.", "SELECT lname, fname FROM pilot", nil, []string{task.FlagOrderUnsaid}},
 		// Columns that are not.
+		{"On which date does each pilot fly?", "SELECT candidate FROM pilot", nil, []string{task.FlagColumnsUnasked}},
+		{"Give the mail of pilots from the city.", "SELECT mail, capacity FROM pilot", nil, []string{task.FlagColumnsUnasked}},
 		{"Which ships fly red?", "SELECT name, tons FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},
 		{"Which ships fly red?", "SELECT * FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},
 		{"Which ships fly red?", "SELECT ship_id FROM ship WHERE flag = 'red'", nil, []string{task.FlagColumnsUnasked}},

@@ -25,6 +25,30 @@ func wordsOf(text string) []said {
 		}
 		list = append(list, said{w.Folded, english.Stem(w.Folded)})
 	}
+	return fullNames(list)
+}
+
+// partsOfName are words before the word name that share it: first and last name.
+var partsOfName = english.Set("first", "given", "middle", "last", "family")
+
+// fullNames repeats the word name after each part of a name that shares it, so that first and last name is first name
+// and last name.
+func fullNames(words []said) []said {
+	name := said{"name", english.Stem("name")}
+	var list []said
+	for i, w := range words {
+		list = append(list, w)
+		if !partsOfName[w.folded] {
+			continue
+		}
+		end := i + 1
+		for end < len(words) && (words[end].folded == "and" || words[end].folded == "or" || partsOfName[words[end].folded]) {
+			end++
+		}
+		if end > i+1 && end < len(words) && words[end].stem == name.stem {
+			list = append(list, name)
+		}
+	}
 	return list
 }
 
@@ -108,10 +132,17 @@ func nameWords(name, table string) []string {
 	return own
 }
 
-// Least letters of a word that ends another (the code of postcode), of a word that another begins with (indep of
-// independence), and of what then follows.
+// heads are nouns that end names written as one word: the code of postcode. Others end words by chance, as city ends
+// capacity, or turn their meaning around, as available does in unavailable.
+var heads = english.Set("name", "code", "date", "time", "year", "number", "list", "title", "type", "room", "grade", "point")
+
+// headless are words that end like one of the heads by chance.
+var headless = english.Set("candidate", "mandate", "update", "consolidate", "validate", "enlist", "specialist", "overtime",
+	"lifetime", "maritime", "pastime", "entitle", "prototype", "stereotype", "groom", "mushroom", "upgrade", "degrade",
+	"appoint", "disappoint", "rename", "encode", "decode")
+
+// Least letters of a word that another begins with (indep of independence), and of what then follows.
 const (
-	leastEnding   = 4
 	leastBegin    = 5
 	leastFollowed = 5
 )
@@ -123,7 +154,7 @@ func alike(w said, name string) bool {
 	if w.stem == stem || w.folded == name || w.folded == name+"s" || english.Akin(w.folded, name) {
 		return true
 	}
-	if len(w.folded) >= leastEnding && strings.HasSuffix(name, w.folded) ||
+	if heads[w.folded] && strings.HasSuffix(name, w.folded) && !headless[name] ||
 		len(name) >= leastBegin && len(w.folded) >= len(name)+leastFollowed && strings.HasPrefix(w.folded, name) {
 		return true
 	}
@@ -139,8 +170,18 @@ func alike(w said, name string) bool {
 var optional = english.Set("address", "code", "number", "text", "value", "type", "details", "description", "in", "of",
 	"pct", "percent", "usd", "eur", "km", "kg")
 
+// otherNames are words for a part of a name, with the words that requests use.
+var otherNames = map[string][]string{
+	"forename": {"first", "name"}, "forenames": {"first", "name"}, "surname": {"last", "name"}, "surnames": {"last", "name"},
+}
+
 // find looks for the words of a name in the request: for all of them side by side, then for most of them anywhere.
 func (r *reading) find(name []string) (mention, bool) {
+	if len(name) == 1 && otherNames[name[0]] != nil {
+		if at, found := r.find(otherNames[name[0]]); at.known() {
+			return at, found
+		}
+	}
 	at := nowhere
 	for i := 0; len(name) > 0 && i+len(name) <= len(r.words); i++ {
 		together := true
