@@ -134,11 +134,12 @@ func nameWords(name, table string) []string {
 
 // heads are nouns that end names written as one word: the code of postcode. Others end words by chance, as city ends
 // capacity, or turn their meaning around, as available does in unavailable.
-var heads = english.Set("name", "code", "date", "time", "year", "number", "list", "title", "type", "room", "grade", "point")
+var heads = english.Set("name", "code", "date", "time", "year", "number", "list", "title", "type", "room",
+	"grade", "point")
 
 // headless are words that end like one of the heads by chance.
-var headless = english.Set("candidate", "mandate", "update", "consolidate", "validate", "enlist", "specialist", "overtime",
-	"lifetime", "maritime", "pastime", "entitle", "prototype", "stereotype", "groom", "mushroom", "upgrade", "degrade",
+var headless = english.Set("candidate", "mandate", "update", "consolidate", "validate", "enlist", "specialist",
+	"overtime", "lifetime", "maritime", "pastime", "entitle", "prototype", "stereotype", "groom", "mushroom", "upgrade", "degrade",
 	"appoint", "disappoint", "rename", "encode", "decode")
 
 // Least letters of a word that another begins with (indep of independence), and of what then follows.
@@ -172,7 +173,8 @@ var optional = english.Set("address", "code", "number", "text", "value", "type",
 
 // otherNames are words for a part of a name, with the words that requests use.
 var otherNames = map[string][]string{
-	"forename": {"first", "name"}, "forenames": {"first", "name"}, "surname": {"last", "name"}, "surnames": {"last", "name"},
+	"forename": {"first", "name"}, "forenames": {"first", "name"},
+	"surname": {"last", "name"}, "surnames": {"last", "name"},
 }
 
 // find looks for the words of a name in the request: for all of them side by side, then for most of them anywhere.
