@@ -139,8 +139,8 @@ var heads = english.Set("name", "code", "date", "time", "year", "number", "list"
 
 // headless are words that end like one of the heads by chance.
 var headless = english.Set("candidate", "mandate", "update", "consolidate", "validate", "enlist", "specialist",
-	"overtime", "lifetime", "maritime", "pastime", "entitle", "prototype", "stereotype", "groom", "mushroom", "upgrade", "degrade",
-	"appoint", "disappoint", "rename", "encode", "decode")
+	"overtime", "lifetime", "maritime", "pastime", "entitle", "prototype", "stereotype", "groom", "mushroom", "upgrade",
+	"degrade", "appoint", "disappoint", "rename", "encode", "decode")
 
 // Least letters of a word that another begins with (indep of independence), and of what then follows.
 const (
