@@ -65,8 +65,8 @@ func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options)
 		return h.PrintJSON(summary)
 	}
 	h.Printf("%s: %s\n", table.Counted(summary.Written, "record"), o.Out)
-	for _, reason := range slices.Sorted(maps.Keys(summary.LeftOut)) {
-		h.Printf("%d left out: %s\n", summary.LeftOut[reason], reason)
+	for _, reason := range leftOut(summary.LeftOut) {
+		h.Printf("%s\n", reason)
 	}
 	for _, id := range slices.Sorted(maps.Keys(summary.Shortened)) {
 		h.Printf("episode %s: %s longer than %d bytes replaced by a note\n", id,
@@ -123,7 +123,7 @@ func (h *Host) Suite(ctx context.Context, dir, out, under string) error {
 	if err != nil {
 		return err
 	}
-	return h.writeFiles(out, files, len(questions), "question")
+	return h.writeFiles(out, files, len(questions), "question", nil)
 }
 
 // evaluation writes the evaluation set of a suite whose tools can be run.
@@ -158,7 +158,7 @@ func (h *Host) evaluation(ctx context.Context, s *suite.Suite, out, under string
 		}
 		return diag.Unknown("condition", under, known)
 	}
-	return h.writeFiles(out, files, n, "question")
+	return h.writeFiles(out, files, n, "question", nil)
 }
 
 // Harbor is the format of [Host.Tasks].
@@ -185,20 +185,20 @@ func (h *Host) Tasks(ctx context.Context, dir, out, under string, limit int) err
 	if made.Tasks == 0 && under != "" && !slices.Contains(made.Known, under) {
 		return diag.Unknown("condition", under, made.Known)
 	}
-	var reasons []string
-	for _, reason := range slices.Sorted(maps.Keys(made.LeftOut)) {
-		reasons = append(reasons, fmt.Sprintf("%d left out: %s", made.LeftOut[reason], reason))
-	}
 	if made.Tasks == 0 {
-		return diag.Usagef("no instance of %s can be written as a task; %s", dir, strings.Join(reasons, "; "))
+		return diag.Usagef("no instance of %s can be written as a task; %s", dir,
+			strings.Join(leftOut(made.LeftOut), "; "))
 	}
-	if err := h.writeFiles(out, made.Files, made.Tasks, "task"); err != nil {
-		return err
+	return h.writeFiles(out, made.Files, made.Tasks, "task", made.LeftOut)
+}
+
+// leftOut says how many were left out, by reason.
+func leftOut(counts map[string]int) []string {
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		reasons = append(reasons, fmt.Sprintf("%d left out: %s", counts[reason], reason))
 	}
-	for _, reason := range reasons {
-		h.Printf("%s\n", reason)
-	}
-	return nil
+	return reasons
 }
 
 // newFolder refuses a place for an export of a suite that is missing or exists.
@@ -212,8 +212,9 @@ func newFolder(dir, out string) error {
 	return nil
 }
 
-// writeFiles writes the files of an export into a new folder, in one move, and prints how many things they contain.
-func (h *Host) writeFiles(out string, files map[string][]byte, n int, thing string) (err error) {
+// writeFiles writes the files of an export into a new folder, in one move, and prints how many things they contain and
+// how many were left out.
+func (h *Host) writeFiles(out string, files map[string][]byte, n int, thing string, omitted map[string]int) (err error) {
 	partial := out + ".partial"
 	if err := os.RemoveAll(partial); err != nil { // of an export that was killed
 		return err
@@ -235,6 +236,12 @@ func (h *Host) writeFiles(out string, files map[string][]byte, n int, thing stri
 	if err := os.Rename(partial, out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(h.Out, "%s in %s: %s\n", table.Counted(n, thing), table.Counted(len(files), "file"), out)
-	return err
+	if h.JSON() {
+		return h.PrintJSON(&export.Summary{Format: export.SummaryFormat, Out: out, Written: n, LeftOut: omitted})
+	}
+	h.Printf("%s in %s: %s\n", table.Counted(n, thing), table.Counted(len(files), "file"), out)
+	for _, reason := range leftOut(omitted) {
+		h.Printf("%s\n", reason)
+	}
+	return nil
 }

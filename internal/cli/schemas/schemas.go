@@ -108,7 +108,7 @@ func outputs() []entry {
 		of[story.Document]("episode", "show --json of one episode", story.PairFormat, "show"),
 		of[story.Replays]("replay", "replay --json", story.ReplayFormat, "replay"),
 		of[episode.Exported]("exported", "a line of export", episode.ExportFormat, "export"),
-		of[export.Summary]("export", "export --format NAME --json", export.SummaryFormat, "export"),
+		of[export.Summary]("export", "export --out PATH --json", export.SummaryFormat, "export"),
 		of[comparison.List]("compare", "compare --json", comparison.Format, "compare"),
 		of[gate.Verdict]("gate", "gate --json", gate.Format, "gate"),
 		of[plan.Plan]("plan", "plan --json", plan.Format, "plan"),
