@@ -4,6 +4,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,7 +161,8 @@ func (x *exporter) fill(ctx context.Context, f format, path string) error {
 		}
 		return nil
 	})
-	if err := errors.Join(err, w.Close()); err != nil {
+	closed := w.Close()
+	if err := cmp.Or(err, closed); err != nil { // what failed to be written fails to be closed for the same reason
 		return err
 	}
 	if x.summary.Written == 0 {

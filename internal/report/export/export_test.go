@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,7 +178,11 @@ func TestLogsHaveASampleForEachEpisode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var summaries []struct{ UUID string }
+		type scores map[string]struct{ Answer, Explanation string }
+		var summaries []struct {
+			UUID   string
+			Scores scores
+		}
 		read := func(name string, v any) {
 			r, err := archive.Open(name)
 			if err != nil {
@@ -193,8 +198,15 @@ func TestLogsHaveASampleForEachEpisode(t *testing.T) {
 			if !strings.HasPrefix(member.Name, "samples/") {
 				continue
 			}
-			var sample struct{ UUID string }
+			var sample struct {
+				UUID   string
+				Scores scores
+			}
 			read(member.Name, &sample)
+			if got, want := summaries[own].Scores, sample.Scores; want["seatrial"].Answer == "" ||
+				len(want["seatrial"].Answer) <= answerShown && !maps.Equal(got, want) {
+				t.Errorf("%s: the list shows %v, the sample has %v", member.Name, got, want)
+			}
 			if seen[member.Name] || summaries[own].UUID != sample.UUID {
 				t.Errorf("%s: twice, or its summary is of %s", member.Name, summaries[own].UUID)
 			}
@@ -230,5 +242,18 @@ func TestLongResultsAreNamed(t *testing.T) {
 	result := turns[0].calls[0].result
 	if len(result) > 200 || !strings.Contains(result, "104857600 bytes") || x.summary.Shortened["e1"] != 1 {
 		t.Errorf("%.300s, %v", result, x.summary.Shortened)
+	}
+}
+
+// Lists show the beginning of a long answer, with a mark.
+func TestLongAnswersAreShortInLists(t *testing.T) {
+	for _, letter := range []string{"a", "é", "語", "𝒜"} {
+		whole, long := strings.Repeat(letter, answerShown), strings.Repeat(letter, answerShown+1)
+		if got := brief(whole); got != whole {
+			t.Errorf("%q is shortened to %q", whole, got)
+		}
+		if got := brief(long); got != whole+"..." {
+			t.Errorf("%q is shortened to %q", long, got)
+		}
 	}
 }

@@ -378,6 +378,17 @@ func output(model string, message object, stop string) object {
 		"choices": []object{{"message": message, "stop_reason": stop}}}
 }
 
+// answerShown is how many characters of an answer a list of samples shows. The sample has all of it.
+const answerShown = 500
+
+// brief shortens a text for a list, with a mark.
+func brief(s string) string {
+	if r := []rune(s[:min(len(s), 4*(answerShown+1))]); len(r) > answerShown {
+		return string(r[:answerShown]) + "..."
+	}
+	return s
+}
+
 // summaryOf is what lists of samples show.
 func summaryOf(s object) object {
 	short := object{"completed": true, "message_count": len(s["messages"].([]object))}
@@ -396,7 +407,9 @@ func summaryOf(s object) object {
 	short["metadata"] = metadata
 	scores := object{}
 	for name, v := range s["scores"].(object) {
-		scores[name] = object{"value": v.(object)["value"]}
+		score := v.(object)
+		scores[name] = object{"value": score["value"], "answer": brief(score["answer"].(string)),
+			"explanation": score["explanation"]}
 	}
 	short["scores"] = scores
 	if failure, ok := s["error"].(object); ok {
