@@ -34,14 +34,13 @@ program, out, formats, *runs = sys.argv[1:]
 for run in runs:
     for form in formats.split():
         began = time.perf_counter()
-        with open(out + ".log", "w") as log:
+        with open(out + ".log", "w") as log, open(out + ".errors", "w") as errors:
             pid = os.posix_spawn(program, [program, "export", run, "--format", form, "--out", out, "--json"], os.environ,
-                                 file_actions=[(os.POSIX_SPAWN_DUP2, log.fileno(), 1), (os.POSIX_SPAWN_DUP2, log.fileno(), 2)])
+                                 file_actions=[(os.POSIX_SPAWN_DUP2, log.fileno(), 1), (os.POSIX_SPAWN_DUP2, errors.fileno(), 2)])
             _, status, used = os.wait4(pid, 0)
         if status:
-            sys.exit(f"{form}: {pathlib.Path(out + '.log').read_text()}")
-        lines = pathlib.Path(out + ".log").read_text().splitlines()
-        summary = json.loads("\n".join(lines[next(n for n, line in enumerate(lines) if line.startswith("{")):]))
+            sys.exit(f"{form}: {pathlib.Path(out + '.errors').read_text()}")
+        summary = json.loads(pathlib.Path(out + ".log").read_text())
         where = pathlib.Path(out)
         size = sum(f.stat().st_size for f in where.rglob("*") if f.is_file()) if where.is_dir() else where.stat().st_size
         shutil.rmtree(out) if where.is_dir() else where.unlink()
