@@ -47,9 +47,6 @@ func (c Condition) row() *entry {
 // OfEnvironment reports whether a condition changes the environment, as faults do.
 func (c Condition) OfEnvironment() bool { return c.row().Kind == KindEnvironment }
 
-// OfToolkit reports whether a condition changes the toolkit.
-func (c Condition) OfToolkit() bool { return c.row().Kind == KindToolkit }
-
 // OfRequest reports whether a condition changes the request.
 func (c Condition) OfRequest() bool { return c.row().Kind == KindRequest }
 

@@ -214,7 +214,7 @@ func (b *builder) split(published []*item) map[string]bool {
 func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 	plans := f.proof.Plans
 	t := &task.Task{
-		ID: it.id + "." + f.style, Corpus: it.corpus, Database: it.query.Schema.Name, Style: f.style,
+		ID: suite.TaskID(it.id, f.style), Corpus: it.corpus, Database: it.query.Schema.Name, Style: f.style,
 		Source: it.example.Position.String(), Variant: it.variantOf, Split: task.SplitTest,
 		Messages: []task.Message{{Role: "user", Content: it.example.Question}}, Evidence: it.example.Evidence,
 		Difficulty: it.example.Difficulty, SQL: it.example.SQL, Gold: f.proof.Gold, Plans: plans,
@@ -226,7 +226,7 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 		t.Paths, b.ways[t.ID] = f.found.Paths, f.found
 	}
 	if t.Variant != "" {
-		t.Variant += "." + f.style
+		t.Variant = suite.TaskID(t.Variant, f.style)
 	}
 	if validation {
 		t.Split = task.SplitValidation

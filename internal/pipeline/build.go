@@ -787,7 +787,7 @@ func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error 
 				break
 			}
 			e := it.example
-			e.Question, e.SQL, e.ID = v.Question, v.SQL, it.id+"~"+strconv.Itoa(n+1)
+			e.Question, e.SQL, e.ID = v.Question, v.SQL, suite.VariantID(it.id, n+1)
 			variant := &item{
 				example: e, corpus: it.corpus, id: e.ID, variantOf: it.id, work: b.newWork(), subquery: it.subquery,
 			}

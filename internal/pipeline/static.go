@@ -148,7 +148,7 @@ func (b *builder) addQuestion(ctx context.Context, s *suite.Suite, corpus string
 		return nil
 	}
 	t := &task.Task{
-		ID: q.ID + "." + task.StyleStatic, Corpus: corpus, Database: corpus + "." + q.ID, Style: task.StyleStatic,
+		ID: suite.TaskID(q.ID, task.StyleStatic), Corpus: corpus, Database: corpus + "." + q.ID, Style: task.StyleStatic,
 		Source: q.Position.String(), Split: task.SplitTest, Messages: q.Messages, Plans: []task.Plan{},
 		Gold: task.Gold{Kind: task.GoldCalls, Expected: &q.Expected}, Proof: task.ProofStatic,
 		Facets: map[string]string{"category": q.Category}, Needs: q.Needs,

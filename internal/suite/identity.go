@@ -3,6 +3,7 @@ package suite
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
@@ -122,6 +123,30 @@ func (s *Suite) Clean() map[string]*Instance {
 		}
 	}
 	return clean
+}
+
+// TaskID is the id of an example's task in a style.
+func TaskID(example, style string) string { return example + "." + style }
+
+// ExampleID is the id of the example that a task is made from.
+func ExampleID(t *task.Task) string { return strings.TrimSuffix(t.ID, TaskID("", t.Style)) }
+
+// variantMark separates the id of an example from the number of its variant.
+const variantMark = "~"
+
+// VariantID is the id of the n-th variant of an example, with other values.
+func VariantID(example string, n int) string { return example + variantMark + strconv.Itoa(n) }
+
+// VariantSource is the id of the example that a variant is made from, or id itself if it is no variant's.
+func VariantSource(id string) string {
+	at := strings.LastIndex(id, variantMark)
+	if at < 0 {
+		return id
+	}
+	if _, err := strconv.ParseUint(id[at+len(variantMark):], 10, 32); err != nil {
+		return id
+	}
+	return id[:at]
 }
 
 // What is the kind of thing that a [Rejection] rejects.

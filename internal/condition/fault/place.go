@@ -212,11 +212,6 @@ func (p *Placement) Find(name string) *task.Tool {
 // FirstTool is the tool of the primary plan that is called first.
 func (p *Placement) FirstTool() string { return p.Plan.Calls[0].Tool }
 
-// SiteOf returns the first call of the plan to a tool.
-func (p *Placement) SiteOf(tool string) *Site {
-	return p.Site(slices.IndexFunc(p.Plan.Calls, func(c task.Call) bool { return c.Tool == tool }))
-}
-
 // Site describes a call of the plan.
 func (p *Placement) Site(at int) *Site {
 	c := &p.Plan.Calls[at]

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -47,7 +48,7 @@ func Export(questions []Shown, corpus []*task.Tool) (map[string][]byte, error) {
 		var lines, answers []byte
 		seen := map[string]bool{}
 		for _, q := range list {
-			id := nativeID(q.Task)
+			id := suite.ExampleID(q.Task)
 			if seen[id] {
 				return nil, fmt.Errorf("the id %s occurs twice in %s", id, name)
 			}
@@ -70,9 +71,6 @@ func Export(questions []Shown, corpus []*task.Tool) (map[string][]byte, error) {
 	}
 	return files, nil
 }
-
-// nativeID is the id that a task's question has in its corpus.
-func nativeID(t *task.Task) string { return strings.TrimSuffix(t.ID, "."+t.Style) }
 
 // questionLine writes a question as Python's json does, in which the leaderboard is written.
 func questionLine(id string, q *Shown, documents map[string]string) ([]byte, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// question is a question whose SQL has a sub-SELECT, and what became of it and of its variants.
+// question is a question whose SQL has a sub-SELECT, and what happened to it and to its variants.
 type question struct {
 	suite, id, database, state, message string
 	variants                            int
@@ -30,7 +30,7 @@ func (m *material) questions() []*question {
 		}
 		known := map[string]*question{}
 		of := func(id string) *question {
-			id, _, _ = strings.Cut(id, "~")
+			id = suite.VariantSource(id)
 			if known[id] == nil {
 				known[id] = &question{suite: m.suiteName(set), id: id, refused: map[string]int{}}
 			}
@@ -40,7 +40,7 @@ func (m *material) questions() []*question {
 			if t.Style != task.StyleFunc {
 				continue
 			}
-			if q := of(strings.TrimSuffix(t.ID, "."+t.Style)); t.Variant == "" {
+			if q := of(suite.ExampleID(t)); t.Variant == "" {
 				q.database, q.state = t.Database, statePublished
 			} else {
 				q.variants++
