@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -145,14 +144,14 @@ func conditionHelp() string {
 
 func reasonHelp() string {
 	reasons := pipeline.Reasons()
-	names := make([]string, 0, len(reasons))
-	for r := range reasons {
-		names = append(names, r)
+	names := slices.Sorted(maps.Keys(reasons))
+	longest := 0
+	for _, r := range names {
+		longest = max(longest, len(r))
 	}
-	sort.Strings(names)
 	var b strings.Builder
 	for _, r := range names {
-		fmt.Fprintf(&b, "  %-20s %s\n", r, reasons[r])
+		fmt.Fprintf(&b, "  %-*s  %s\n", longest, r, reasons[r])
 	}
 	return b.String()
 }

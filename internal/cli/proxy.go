@@ -125,7 +125,8 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	var text []byte
 	if f.faults != "" {
 		if text, err = os.ReadFile(f.faults); err != nil {
-			return diag.Usagef("the faults cannot be read: %v", err)
+			return diag.Usagef("the faults cannot be read: %v", err).
+				WithHint("seatrial proxy --schema prints the form of the file")
 		}
 		if o.Faults, err = rules.Parse(f.faults, text); err != nil {
 			return err
