@@ -86,7 +86,12 @@ func (r *Reading) Complaint(reply string) string {
 		Values  []any `json:"values"`
 	}
 	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}')
-	if from < 0 || to < from || json.Unmarshal([]byte(reply[from:to+1]), &read) != nil {
+	if from < 0 || to < from || !json.Valid([]byte(reply[from:to+1])) {
+		return complainUnread
+	}
+	decoder := json.NewDecoder(strings.NewReader(reply[from : to+1]))
+	decoder.UseNumber() // a number keeps its digits: 1000000, and not 1e+06
+	if decoder.Decode(&read) != nil {
 		return complainUnread
 	}
 	if read.Request != r.right {

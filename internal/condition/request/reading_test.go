@@ -185,6 +185,45 @@ func TestReading(t *testing.T) {
 	}
 }
 
+// TestReadingLargeNumbers reads replies whose values are large numbers of JSON: they count as their digits.
+func TestReadingLargeNumbers(t *testing.T) {
+	asked := ask(t, "Which ships of Malta are longer than 1250000?", "",
+		"SELECT name FROM ship WHERE length_m > 1250000 AND flag = 'Malta'")
+	taken := func(r *request.Reading, values string) (n int) {
+		for number := range 10 {
+			if r.Complaint(fmt.Sprintf(`{"request": %d, "values": %s}`, number, values)) == "" {
+				n++
+			}
+		}
+		return n
+	}
+	kept := request.WrittenParaphrase(asked).Reading("Name the vessels with the flag of Malta that exceed 1250000.")
+	if n := taken(kept, `["Malta", 1250000]`); n != 1 {
+		t.Errorf("the values are all there, and %d numbers are right", n)
+	}
+	if n := taken(kept, `["Malta", 1250001]`); n != 0 {
+		t.Errorf("another value is taken for %d numbers", n)
+	}
+	for _, v := range request.Values(asked) {
+		if v.Value != task.Value(task.Integer(1250000)) {
+			continue
+		}
+		d, reason := v.Drop()
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		left := d.WrittenDrop(asked, []request.Told{{Value: v, Form: d.Form}}, nil).Reading("Which ships of Malta are longer?")
+		if n := taken(left, `["Malta"]`); n != 1 {
+			t.Errorf("nothing tells the value, and %d numbers are right", n)
+		}
+		if n := taken(left, `["Malta", 1250000]`); n != 0 {
+			t.Errorf("the value is told, and %d numbers are right", n)
+		}
+		return
+	}
+	t.Fatalf("the number is none of the %d values", len(request.Values(asked)))
+}
+
 // TestTurnedTexts has writers who turn a comparison or a choice round, drop one, compute something else, ask for less, or
 // make one of two conditions enough, in words of their own: the words alone give each away. Rewordings of the same
 // meaning are taken.
