@@ -634,8 +634,24 @@ type stepBody struct {
 	Stop    bool          `json:"stop"`
 }
 
-func (b *stepBody) turn() task.Turn {
-	return task.Turn{Actions: b.Actions, Thought: b.Thought, Model: b.Model, Usage: b.Usage, Stop: b.Stop}
+// Bounds of what a client reports of one turn, so that sums are numbers.
+const (
+	maxCount = 1 << 30
+	maxCost  = 1e9 // US dollars
+)
+
+// turn returns the turn. The error is a [Refusal] of what no model can have used.
+func (b *stepBody) turn() (task.Turn, error) {
+	u := b.Usage
+	for _, n := range []int{u.InputTokens, u.OutputTokens, u.CachedTokens, u.ReasoningTokens, u.Requests} {
+		if n < 0 || n > maxCount {
+			return task.Turn{}, refuse(RefusedBad, "A count of usage is from 0 to %d.", maxCount)
+		}
+	}
+	if u.CostUSD < 0 || u.CostUSD > maxCost {
+		return task.Turn{}, refuse(RefusedBad, "The cost of a turn is from 0 to %.0f US dollars.", maxCost)
+	}
+	return task.Turn{Actions: b.Actions, Thought: b.Thought, Model: b.Model, Usage: u, Stop: b.Stop}, nil
 }
 
 type stepAnswer struct {
@@ -652,7 +668,12 @@ func (a *api) takeStep(w http.ResponseWriter, r *http.Request) {
 	if !a.read(w, r, &b) {
 		return
 	}
-	result, err := e.Step(r.Context(), Act{Turn: b.turn(), Key: r.Header.Get(headerKey)})
+	turn, err := b.turn()
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	result, err := e.Step(r.Context(), Act{Turn: turn, Key: r.Header.Get(headerKey)})
 	if err != nil {
 		a.fail(w, r, err)
 		return

@@ -230,7 +230,11 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 	turns := make([]*task.Turn, len(body.Turns))
 	for i, t := range body.Turns {
 		if t != nil {
-			turn := t.turn()
+			turn, err := t.turn()
+			if err != nil {
+				a.fail(w, r, err)
+				return
+			}
 			turns[i] = &turn
 		}
 	}

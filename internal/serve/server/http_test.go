@@ -641,6 +641,36 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestImpossibleUsage: a client cannot report what no model can have used. Its sum would be no number, which no file and
+// no reward can hold.
+func TestImpossibleUsage(t *testing.T) {
+	core := newCore(t, nil)
+	s := newSite(t, core, server.Options{})
+	id := instances(t, task.StyleFunc)[0].ID
+	m := s.open(id)
+	_, data, _ := s.do(http.MethodPost, "/v1/batches", fmt.Sprintf(`{"instances":[%q],"weights":{"cost":-1000}}`, id))
+	var batch struct{ URL string }
+	if err := json.Unmarshal(data, &batch); err != nil {
+		t.Fatal(err)
+	}
+	s.do(http.MethodPost, batch.URL+"/reset", `{}`)
+	for usage, want := range map[string]int{
+		`{"cost_usd":1e308}`: http.StatusBadRequest, `{"cost_usd":-0.1}`: http.StatusBadRequest,
+		`{"input_tokens":-1}`: http.StatusBadRequest, `{"output_tokens":9223372036854775807}`: http.StatusBadRequest,
+		`{"requests":-1}`: http.StatusBadRequest,
+		`{"input_tokens":1000000,"output_tokens":5,"cost_usd":1000000}`: http.StatusOK,
+	} {
+		turn := `{"actions":[{"kind":"call","tool":"none"}],"usage":` + usage + `}`
+		if status, data, _ := s.do(http.MethodPost, m.URL+"/steps", turn); status != want {
+			t.Errorf("%s: %d %s", usage, status, data)
+		}
+		if status, data, _ := s.do(http.MethodPost, batch.URL+"/steps", `{"turns":[`+turn+`]}`); status != want ||
+			!json.Valid(data) {
+			t.Errorf("%s in a batch: %d %s", usage, status, data)
+		}
+	}
+}
+
 // TestServing stops a server while episodes are open and clients are slow: nothing is lost, and no client is starved.
 func TestServing(t *testing.T) {
 	store := newStore(t)

@@ -296,6 +296,49 @@ func TestBatchArguments(t *testing.T) {
 	}
 }
 
+// TestRefusedResetChangesNothing: a reset that names an unknown instance leaves every environment as it was, and the
+// sampler where it was.
+func TestRefusedResetChangesNothing(t *testing.T) {
+	core := newCore(t, nil)
+	list := instances(t, task.StyleFunc)
+	answer := func() *task.Turn {
+		return &task.Turn{Actions: []task.Action{{Kind: task.ActionAnswer, Answer: json.RawMessage(`"wrong"`)}}}
+	}
+	for name, r := range map[string]training.Request{
+		"named":   {Instances: []string{list[0].ID, list[0].ID}},
+		"sampler": {Sampler: &training.Sampling{Seed: 3}, Size: 2},
+	} {
+		b, err := core.Training().New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := b.Reset(t.Context(), nil, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Step(t.Context(), []*task.Turn{answer(), nil}); err != nil {
+			t.Fatal(err)
+		}
+		seed := uint64(99)
+		if _, _, err := b.Reset(t.Context(), nil, []string{list[1].ID, "none"}, &seed); err == nil {
+			t.Fatalf("%s: an unknown instance was taken", name)
+		}
+		results, err := b.Step(t.Context(), []*task.Turn{answer(), answer()})
+		if err != nil || results[0].Ended || !results[1].Ended {
+			t.Errorf("%s: a refused reset began an environment again, or ended one: %+v, %v", name, results, err)
+		}
+		if r.Sampler == nil {
+			continue
+		}
+		other, err := core.Training().New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := drawn(t, b, 3), drawn(t, other, 4)[2:]; !slices.Equal(got, want) {
+			t.Errorf("a refused reset moved the sampler: it draws %v, want %v", got, want)
+		}
+	}
+}
+
 // panicking are worlds of which that of one task panics.
 type panicking struct {
 	worlds *proof.Worlds

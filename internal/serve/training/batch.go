@@ -120,20 +120,20 @@ func (s *Room) New(r Request) (*Batch, error) {
 		return b, err
 	}
 	for i, id := range r.Instances {
-		if err := b.name(i, id); err != nil {
+		if err := s.name(&b.seats[i], i, id); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
 }
 
-// name gives an environment its instance.
-func (b *Batch) name(i int, id string) error {
-	at, known := b.room.positions[b.room.config.Resolve(id)]
+// name gives an environment its instance, which is number i of a list.
+func (s *Room) name(at *seat, i int, id string) error {
+	place, known := s.positions[s.config.Resolve(id)]
 	if !known {
 		return refuse(RefusedUnknown, "The suite has no instance of number %d of the list.", i)
 	}
-	b.seats[i].instance, b.seats[i].world = b.room.config.Suite.Instances[at], 0
+	at.instance, at.world = s.config.Suite.Instances[place], 0
 	return nil
 }
 
@@ -162,24 +162,36 @@ func (b *Batch) Reset(ctx context.Context, which []int, instances []string, seed
 		return nil, nil, err
 	}
 	defer leave()
-	if seed != nil && b.sampler != nil {
-		b.sampler.sampling.Seed, b.sampler.drawn = *seed, 0
+	var before sampler
+	if b.sampler != nil {
+		before = *b.sampler
+		if seed != nil {
+			b.sampler.sampling.Seed, b.sampler.drawn = *seed, 0
+		}
 	}
+	begun := make([]seat, len(which)) // they take their places when all have begun: a refusal changes nothing
 	views, played = make([]*task.View, len(which)), make([]string, len(which))
 	for n, i := range which {
+		begun[n] = b.seats[i]
 		switch {
 		case instances != nil:
-			err = b.name(i, instances[n])
+			err = b.room.name(&begun[n], n, instances[n])
 		case b.sampler != nil:
-			err = b.draw(&b.seats[i])
+			err = b.draw(&begun[n])
 		}
 		if err == nil {
-			views[n], err = b.begin(&b.seats[i])
+			views[n], err = b.begin(&begun[n])
 		}
 		if err != nil {
+			if b.sampler != nil {
+				*b.sampler = before
+			}
 			return nil, nil, err
 		}
-		played[n] = b.instance(i)
+		played[n] = begun[n].instance.ID
+	}
+	for n, i := range which {
+		b.seats[i] = begun[n]
 	}
 	return views, played, nil
 }
