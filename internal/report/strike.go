@@ -57,10 +57,7 @@ var faultKinds = func() map[string]kindInfo {
 }()
 
 // hazards are the hazards in the order of reports.
-var hazards = []string{
-	fault.HazardSpecification, fault.HazardInvocation, fault.HazardExecution, fault.HazardOutput,
-	fault.HazardConflict, fault.HazardMissing, hazardSeveral,
-}
+var hazards = append(fault.Hazards(), hazardSeveral)
 
 // strikeOf reads the conditions of an instance. It returns nil if no condition acts on the environment.
 func strikeOf(conditions []condition.Condition) *Strike {
