@@ -90,7 +90,7 @@ func (a *app) auditCommand() *cobra.Command {
 func kindHelp() string {
 	var b strings.Builder
 	for _, k := range audit.Kinds() {
-		fmt.Fprintf(&b, "  %-8s %-23s %s\n", k.Severity, k.Code, k.Summary)
+		fmt.Fprintf(&b, "  %-8s %-23s  %s\n", k.Severity, k.Code, k.Summary)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -93,9 +93,9 @@ func (a *app) resumeCommand() *cobra.Command {
 func policyHelp() string {
 	var b strings.Builder
 	for _, p := range policy.List() {
-		fmt.Fprintf(&b, "  %-15s %s\n", p.Name, p.Description)
+		fmt.Fprintf(&b, "  %-15s  %s\n", p.Name, p.Description)
 	}
-	fmt.Fprintf(&b, "  %-15s %s\n", protocol.HumanName,
+	fmt.Fprintf(&b, "  %-15s  %s\n", protocol.HumanName,
 		"you, at the terminal: judge (yes, no), call, answer or decline, one episode at a time")
 	return b.String()
 }
@@ -103,7 +103,7 @@ func policyHelp() string {
 func protocolHelp() string {
 	var b strings.Builder
 	for _, p := range protocol.List() {
-		fmt.Fprintf(&b, "  %-15s %s\n", p.Name, p.Description)
+		fmt.Fprintf(&b, "  %-15s  %s\n", p.Name, p.Description)
 	}
 	return b.String()
 }
@@ -197,7 +197,7 @@ type unbegunError struct{ error }
 
 func (e *unbegunError) Unwrap() error { return e.error }
 
-// dropUnbegun removes a new run, closed, of which no episode could begin: it would be in the way of the next attempt.
+// dropUnbegun removes a new, closed run in which no episode could begin: its file would block the next attempt.
 func (a *app) dropUnbegun(ctx context.Context, path string, resume bool, why error) error {
 	var unbegun *unbegunError
 	if resume || ctx.Err() != nil || !errors.As(why, &unbegun) {

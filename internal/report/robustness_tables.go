@@ -170,7 +170,7 @@ func harmlessTable(title string, list []Harmless, by ...string) *table.Table {
 		pairNote, testNote}, notes...)...)
 }
 
-// hopelessTable shows who gives up where that is right, and only there.
+// hopelessTable shows which agents decline where that is right, and only there.
 func hopelessTable(title string, list []Hopeless) *table.Table {
 	type row = *Hopeless
 	var notes []string

@@ -161,7 +161,7 @@ type MutantCounts struct {
 	Failed     int `json:"failed"`     // do not run: no evidence either way, in no ratio
 }
 
-// Score returns told / (made - equivalent - failed), 1 where nothing is left to tell.
+// Score returns told / (made - equivalent - failed), 1 if the denominator is 0.
 func (m MutantCounts) Score() float64 {
 	open := m.Made - m.Equivalent - m.Failed
 	if open <= 0 {
@@ -225,9 +225,9 @@ type Certificate struct {
 	Request    *RequestProof     `json:"request,omitempty"`     // of an instance whose request lacks a value
 }
 
-// RequestProof says that no one can know what a request asks for: it is the outcome of several complete requests, each
-// about another value and with another right answer, in one world. Whoever answers all the same is right in one case of
-// them at most.
+// RequestProof shows that no one can know what a request asks for. Several complete requests, each about another value
+// and with another right answer, all become this request, in one world. An agent that answers it anyway is right for at
+// most one of them.
 type RequestProof struct {
 	Values  []json.RawMessage `json:"values"`  // that the complete requests are about, the task's own first
 	Digests []string          `json:"digests"` // of their right answers, in the same order
@@ -235,8 +235,8 @@ type RequestProof struct {
 
 // FaultProof is what playing an instance under conditions of the environment showed.
 type FaultProof struct {
-	// Landed says what came of the policy that plays the plan and does not look: the code of the error that ended it, or
-	// wrong_answer; "" for instances in which nothing goes wrong.
+	// Landed is how the policy blind failed: the code of the error that ended it, or wrong_answer; "" for instances in
+	// which nothing goes wrong.
 	Landed string `json:"landed,omitempty"`
 	// Turns and Calls are what the recovery policy took to the right answer, CleanTurns and CleanCalls what the plan takes
 	// where nothing goes wrong.
@@ -254,8 +254,8 @@ type FaultProof struct {
 	Searched int    `json:"searched,omitempty"`
 }
 
-// Twin is a world that agrees with the published database in all that some tools can read, and not in the answer of a
-// task. It is the published database after its statements.
+// Twin is the published database after some statements. Certain tools read the same from both, and the answer of a task
+// differs.
 type Twin struct {
 	ID         string    `json:"id"`
 	Database   string    `json:"database"`

@@ -43,10 +43,10 @@ type ruleset struct {
 }
 
 // hide takes from this thread, and from whatever it starts, the files under the paths of hidden, but for those under
-// the paths of shown; nor can what is restricted look into or trace a process that is not, or from Linux 6.12 on send
-// it a signal. Landlock knows only what is allowed, and allows whole trees: so each tree is allowed that holds nothing
-// hidden, and of the folders on the way to something hidden, what is in them now, one by one. In such a folder itself
-// nothing can be made or removed.
+// the paths of shown. A restricted process can neither inspect nor trace an unrestricted one, nor, from Linux 6.12 on,
+// send it a signal. Landlock only knows what is allowed, and allows whole trees. So hide allows each tree that contains
+// nothing hidden; of a folder on the way to something hidden, it allows the present entries one by one. Nothing can be
+// made or removed in such a folder itself.
 func hide(hidden, shown []string) error {
 	version := landlockVersion()
 	if version == 0 {

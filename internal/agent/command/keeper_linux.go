@@ -454,7 +454,7 @@ func parentOf(pid int) (parent int, dead bool) {
 	if err != nil {
 		return 0, true
 	}
-	// "pid (name) state parent ...", and the name may hold anything.
+	// "pid (name) state parent ...", and the name may contain anything.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if len(fields) < 2 {
 		return 0, true

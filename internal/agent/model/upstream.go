@@ -147,7 +147,7 @@ func (u *Upstream) Read(body []byte) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.priced && u.provider == &responses { // one price list holds for both of the provider's APIs
+	if !c.priced && u.provider == &responses { // one price list applies to both of the provider's APIs
 		c.price, c.priced = own.Prices.Lookup(ProviderOpenAI + "/" + f.Model)
 	}
 	f.Priced, f.Costed, f.Limited = c.priced, own.Prices != nil, own.MaxCostUSD > 0

@@ -73,8 +73,8 @@ func (c *Config) values(view *task.View, own ...*task.Tool) (prompt.Values, erro
 }
 
 // opening renders the text that opens a conversation, around what was said before the user's last message and after
-// it. System messages of the request join the system prompt. If the text describes the conversation, nothing of it is
-// said besides.
+// it. System messages of the request join the system prompt. If the text describes the conversation, the messages are
+// not sent as well.
 func (c *Config) opening(name string, v prompt.Values, view *task.View) (system string, messages []model.Message) {
 	if c.texts().Uses(name, "conversation") {
 		view = &task.View{}

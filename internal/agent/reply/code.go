@@ -188,7 +188,7 @@ func longFenced(text string) (code string, start int) {
 // pythonLanguages are the languages of fences of Python, beside those in [callLanguages].
 var pythonLanguages = map[string]bool{"python3": true, "ipython": true, "ipython3": true, "py3": true}
 
-// isPython reports whether a fence of this language can hold code in Python.
+// isPython reports whether a fence of this language can contain Python.
 func isPython(language string) bool {
 	return foreignLanguage(language) == "" || pythonLanguages[language]
 }

@@ -31,7 +31,7 @@ const (
 // FaultReasons explains these reasons.
 func FaultReasons() map[string]string {
 	return map[string]string{
-		ReasonNotLanded:   "the plan, played by a policy that does not look, gives the right answer in spite of the fault",
+		ReasonNotLanded:   "the policy blind, which plays the plan and ignores errors, still gives the right answer",
 		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
 		ReasonNotClean:    "a policy fails where nothing goes wrong",
 		ReasonAlone:       "the instance is the look-alike or mirror of a fault without a certificate",

@@ -37,7 +37,7 @@ func StaticReasons() map[string]string {
 		ReasonDocumented:  "the documentation of a tool gives the value away",
 		ReasonObtainable:  "another tool that is shown returns the value",
 		ReasonOthersServe: "something else that is asked for at the same time does not need the value",
-		ReasonUnstated: "a required value of the right call stands neither in the request nor in the documentation: " +
+		ReasonUnstated: "a required value of the right call is neither in the request nor in the documentation: " +
 			"the original is not complete",
 		ReasonNoDetail: "no value of a right call is known",
 	}

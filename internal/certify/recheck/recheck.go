@@ -94,8 +94,8 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	return out, nil
 }
 
-// cause says what an error means: that the command was interrupted, that Seatrial or the system failed, or, as nothing
-// else is left, that the suite contains what cannot be executed.
+// cause says what an error means: that the command was interrupted, that Seatrial or the system failed, or, in all
+// other cases, that the suite contains what cannot be executed.
 func (v *verifier) cause(ctx context.Context, err error) error {
 	var diagnosed *diag.Error
 	var system syscall.Errno

@@ -45,8 +45,8 @@ func (c *Court) For(r *Restater) string {
 	return c.name
 }
 
-// Reopens reports whether a refused text has to be written again, because nobody or another judge judged the forms in
-// it, and this judge can.
+// Reopens reports whether a refused text has to be written again: this judge can judge its forms, and so far no judge,
+// or another one, has.
 func (c *Court) Reopens(r *Restater, w *request.Written) bool {
 	judge := c.For(r)
 	return judge != "" && c.model != nil && w.Judge != judge && (w.Complaint == request.ComplainValue ||
@@ -85,7 +85,7 @@ func (c *Court) Watch(list []request.Judged) {
 	}
 }
 
-// Review refuses the texts that need a judge who cannot be believed.
+// Review refuses the texts that depend on this judge if it cannot be believed.
 func (c *Court) Review(texts map[string]request.Written) {
 	for key, w := range texts {
 		if c.fooled.Load() && w.Accepted && len(c.Vouched(w)) > 0 {

@@ -1,4 +1,4 @@
-// Package draw is the commands that draw what finished runs show: charts, and a report that is one page. It reads
+// Package draw contains the commands that draw what finished runs show: charts, and a report that is one page. It reads
 // arguments and writes files; the packages in report do the work. It must never run an agent.
 package draw
 

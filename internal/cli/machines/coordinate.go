@@ -1,5 +1,5 @@
-// Package machines is the commands that play one run on several machines: the coordinator of `run`, `worker`, and those
-// that watch and steer a run in progress. It must never grade an episode or print a key.
+// Package machines contains the commands that play one run on several machines: the coordinator of `run`, `worker`, and
+// those that watch and steer a run in progress. It must never grade an episode or print a key.
 package machines
 
 import (
@@ -65,7 +65,7 @@ const window = 512
 // most bounds the concurrency that a run can be changed to.
 const most = 1024
 
-// plan is what a worker is told of a run's settings, besides those that decide what is run.
+// plan contains the settings that a worker needs in addition to those that decide what is run.
 type plan struct {
 	Settings     settings.Record `json:"settings"`
 	Lean         bool            `json:"lean"`
@@ -185,8 +185,8 @@ func (h *Host) Gather(
 	return t, nil
 }
 
-// checkForcedWrites warns of servers that acknowledge what a loss of power takes from them. NATS tells its clients
-// nothing of that: only its monitoring does.
+// checkForcedWrites warns of servers that acknowledge writes that a loss of power would undo. NATS does not tell its
+// clients about this setting: only its monitoring does.
 func (h *Host) checkForcedWrites(ctx context.Context, f *settings.Fleet) error {
 	const harm = "Results count when they are in the run's file, so a loss of power costs time alone"
 	if len(f.Servers) > 0 && len(f.Monitors) == 0 {
@@ -349,7 +349,7 @@ func (t *Team) welcome(ctx context.Context, o *settings.Run, s *suite.Suite, r *
 	return w, nil
 }
 
-// needsAnswers says of which tasks workers need the plans: of all if scripted policies play them, and of the validation
+// needsAnswers selects the tasks whose plans workers need: all of them if scripted policies play, and the validation
 // split if models are shown examples.
 func needsAnswers(o *settings.Run) func(*task.Task) bool {
 	policies := slices.ContainsFunc(o.Agents, func(name string) bool { return !settings.IsCommand(name) })

@@ -1,5 +1,5 @@
 // Package reproduce is the command that repeats a paper's experiment: it builds the suites of a recipe, runs agents on
-// them, and prints the paper's tables with the published figures beside. Recipes are data of report/recipe; building
+// them, and prints the paper's tables beside the published figures. Recipes are data of report/recipe; building
 // and running are the commands `build` and `run`. It must never know a paper.
 package reproduce
 
@@ -52,7 +52,7 @@ var (
 		"open-files", "network", "interpreter", "prompts", "python-limits", "workers", "lean", "max-failures", "python-wasi",
 		"python-without-any-sandbox", "judge", "concurrency", "rpm", "tpm", "max-cost", "prices", "record", "replay",
 		"timeout", "attempts", "plain-history"}
-	// freely are those that change nothing that is measured: a reproduction can be resumed with others.
+	// freely lists the flags that change nothing that is measured: a reproduction can resume with other values of them.
 	freely = []string{"workers", "lean", "max-failures", "python-wasi", "python-without-any-sandbox", "concurrency", "rpm",
 		"tpm", "max-cost", "prices", "record", "replay", "timeout", "attempts", "plain-history", "base-url",
 		"example-timeout", "max-time", "max-memory", "judge", "embeddings-url"}
@@ -99,8 +99,8 @@ func (h *Host) Command() *cobra.Command {
 		Use:   "reproduce " + strings.Join(recipe.Names(), "|") + " --out FOLDER",
 		Short: "Repeat a paper's experiment, with the published figures beside yours",
 		Long: "Builds the suites of a paper's experiment, runs agents under the paper's conditions, and prints the paper's " +
-			"tables with\n" +
-			"its published figures beside. The folder of --out contains suites, runs and the report as text, Markdown, CSV " +
+			"tables\n" +
+			"beside its published figures. The folder of --out contains suites, runs and the report as text, Markdown, CSV " +
 			"and JSON.\n" +
 			"The same command resumes what was stopped. Without --model and --agent, scripted policies take part.\n\n" +
 			"Corpora: as in `seatrial build --help`; by default the one that is bundled.",

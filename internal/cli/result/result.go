@@ -190,7 +190,7 @@ type Explanations struct {
 	Judged    int      `json:"judged_by_all"`
 	Agreement *float64 `json:"agreement"`
 	Kappa     *float64 `json:"kappa"`
-	Open      []string `json:"open"` // episodes of which as many reviewers say right as wrong
+	Open      []string `json:"open"` // episodes that as many reviewers call right as wrong
 	Judges    []Judge  `json:"judges"`
 }
 

@@ -53,7 +53,7 @@ func Text(record Record, key string) string {
 // keyOf is the name of a flag in files and records.
 func keyOf(f *pflag.Flag) string { return strings.ReplaceAll(f.Name, "-", "_") }
 
-// valueOf returns a flag's value as JSON holds it best: a list, a number, true or false, or a string.
+// valueOf returns a flag's value in its natural JSON form: a list, a number, true or false, or a string.
 func valueOf(f *pflag.Flag) any {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return append([]string{}, list.GetSlice()...)

@@ -92,8 +92,8 @@ func (r *Run) checkShard() error {
 	return err
 }
 
-// Part returns those of the run's instances that this part of the run plays. All instances of a task are in one part,
-// so that its clean and faulted episodes can be compared there. The parts have as many tasks each, give or take one.
+// Part returns the instances that this part of the run plays. All instances of a task are in one part, so that its
+// clean and faulted episodes can be compared there. The numbers of tasks in two parts differ by one at most.
 func (r *Run) Part(instances []*suite.Instance) []*suite.Instance {
 	number, count, err := r.shard()
 	if err != nil || count == 1 {

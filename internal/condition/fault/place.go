@@ -60,7 +60,7 @@ var Reasons = map[string]string{
 	ReasonOpenPaths:   "the right paths cannot be listed: operations on data handles have too many",
 	ReasonTells: "without the tools that read some column of the answer, no operation remains that takes a key: the " +
 		"look of the toolkit would tell that the request cannot be met",
-	ReasonFewCalls:   "the plan calls fewer tools than there are to be failpoints",
+	ReasonFewCalls:   "the plan calls fewer tools than failpoints are asked for",
 	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
 	ReasonNoDefault:  "no argument of the plan has a plausible default",
 	ReasonIdle:       "the answer is the same whichever argument is lost or changed",

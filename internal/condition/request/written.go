@@ -94,7 +94,7 @@ const (
 	complainWords    = "it has hardly a word of the request"
 	complainMeaning  = "a reader does not find in it what the request asks for, with all of its values"
 	complainUnread   = "its reader's reply is not the JSON object that was asked for"
-	// ComplainFooled is the complaint about texts of which a judge vouches that took a decoy for a value.
+	// ComplainFooled is the complaint about texts that depend on a judge who took a decoy for a value.
 	ComplainFooled = "its judge also takes another value for the same"
 	// ComplainNoReader is the complaint about a text that no reader read.
 	ComplainNoReader = "no reader says what it means"

@@ -175,7 +175,7 @@ func (l *loader) lackingTurn(d *dialogue, category string, calls [][]string, doc
 	l.judgeable(whole, documents, true)
 }
 
-// judgeable adds a question of which only is known whether it can be met with its tools.
+// judgeable adds a question for which the corpus only says whether it can be met with its tools.
 func (l *loader) judgeable(q Question, documents []string, feasible bool) {
 	functions, err := functionsOf(documents)
 	if err != nil {

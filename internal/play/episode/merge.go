@@ -20,7 +20,7 @@ type ConflictError struct {
 	Conflicts []Conflict // by id
 }
 
-// Conflict is an episode of which two runs have different transcripts.
+// Conflict is an episode for which two runs have different transcripts.
 type Conflict struct {
 	Episode       string
 	First, Second string // paths of the runs

@@ -17,7 +17,7 @@ type Order struct {
 	Header transcript.Header
 	Model  bool                   // the agent mostly waits for a provider: see [Participant]
 	Budget *task.Budget           // nil: as the participant and the task's plans say
-	Failed *transcript.Transcript // the failed episode of which this one is the informed retry; nil for all others
+	Failed *transcript.Transcript // the failed episode that an informed retry repeats; nil for all others
 
 	unjudged error // the verdict on Failed could not be made
 }

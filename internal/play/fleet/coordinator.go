@@ -253,7 +253,7 @@ func (c *Coordinator) post(e *expected) {
 	}
 }
 
-// empty sends the orders of a class that are in the outbox, or come there soon.
+// empty sends the orders of a class that are in the outbox, or arrive there soon.
 func (c *Coordinator) empty(class string) {
 	time.Sleep(gatherOrders)
 	c.mu.Lock()
@@ -279,8 +279,8 @@ func (c *Coordinator) unsend(list []*expected) {
 	}
 }
 
-// bundle says how many orders of a class travel together: all workers shall have some, and an episode of a model takes
-// so long that none shall wait for another one. The caller holds the lock.
+// bundle returns how many orders of a class travel together. All workers should have some, and an episode of a model
+// takes so long that none should wait for another one. The caller holds the lock.
 func (c *Coordinator) bundle(class string) int {
 	if class != ClassPolicy && class != ClassPolicyCode {
 		return 1
@@ -346,7 +346,7 @@ func (c *Coordinator) committedEarly(ctx context.Context, id string, committed <
 	return found, err
 }
 
-// give passes a record to who waits for it. It reports whether someone does.
+// give passes a record to whoever waits for it, and reports whether someone does.
 func (c *Coordinator) give(id string, got outcome) (found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

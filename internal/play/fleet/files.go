@@ -110,7 +110,7 @@ func (c *Cache) Fetch(ctx context.Context, conn *nats.Conn, w *Welcome) (dir str
 	return dir, release, nil
 }
 
-// fill makes a folder have the files of a welcome. The caller holds the right to it.
+// fill fetches the files of a welcome into a folder. The caller holds the right to it.
 func (c *Cache) fill(ctx context.Context, conn *nats.Conn, w *Welcome, dir string) error {
 	if verify(dir, w.Files) == nil {
 		return touch(dir)

@@ -152,7 +152,7 @@ type notice struct {
 	Drain    bool   `json:"drain,omitempty"`
 	// Parcel is the hash of a parcel that is on disk, except for the records that were refused.
 	Parcel string `json:"parcel,omitempty"`
-	// Repeated lists the episodes of the parcel of which nothing was stored, nor were their texts.
+	// Repeated lists the episodes of the parcel whose records and texts were not stored.
 	Repeated []string `json:"repeated,omitempty"`
 	Refused  []string `json:"refused,omitempty"` // reasons
 }

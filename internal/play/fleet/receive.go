@@ -28,7 +28,7 @@ type parts struct {
 	size     int // of the pieces, in bytes
 }
 
-// maxIncomplete bounds the parcels of which parts are missing. A parcel that is forgotten arrives again.
+// maxIncomplete bounds the parcels with missing parts. A parcel that is forgotten arrives again.
 const maxIncomplete = 64
 
 func compare(a, b string) int { return strings.Compare(a, b) }
@@ -307,8 +307,8 @@ func closed(done chan struct{}) bool {
 	}
 }
 
-// compare handles a record that nobody waits for: of an episode that is committed, or that was not given out yet by
-// this coordinator.
+// compare handles a record that nobody waits for: its episode is committed, or this coordinator has not given it out
+// yet.
 func (c *Coordinator) compare(ctx context.Context, p *parcel, record *episode.Record, raw []byte) {
 	id := record.Transcript.Header.ID
 	if !transcript.Valid(record.Transcript.End().End) {

@@ -414,7 +414,7 @@ func (w *Worker) unpaused(ctx context.Context) error {
 const fetchWait = 20 * time.Second
 
 // serve plays orders of a class, n at the same time. One request for orders is open at any time, however many places
-// are free, because idle workers shall cost nothing. No order is taken after taking ends; ctx interrupts episodes.
+// are free, because idle workers should cost nothing. No order is taken after taking ends; ctx interrupts episodes.
 func (w *Worker) serve(taking, ctx, life context.Context, class string, n int, background *sync.WaitGroup) {
 	places := make(chan struct{}, n)
 	var slots sync.WaitGroup

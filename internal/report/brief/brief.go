@@ -238,7 +238,7 @@ func Columns(list []Tally) *table.Table {
 	return table.Make("Right answers", rows, columns)
 }
 
-// SharesNote says what the shares of [Table] are of.
+// SharesNote names the denominators of the shares in [Table].
 const SharesNote = "Recovered, noticed and not noticed are shares of the faults that took effect."
 
 // Table writes the short answer: a line for each agent, or several lines if one is too wide for the terminal.

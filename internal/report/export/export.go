@@ -84,7 +84,7 @@ func Names() []string {
 	return names
 }
 
-// played is an episode with everything that a format may hold.
+// played is an episode with everything that a format may contain.
 type played struct {
 	*episode.Stored
 	row     *report.Row
@@ -237,5 +237,5 @@ func (x *exporter) whole(ctx context.Context, row report.Row, stored *episode.St
 	return e, nil
 }
 
-// leaveOut counts an episode that a format does not hold.
+// leaveOut counts an episode that a format cannot contain.
 func (x *exporter) leaveOut(reason string) { x.summary.LeftOut[reason]++ }

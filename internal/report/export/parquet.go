@@ -299,7 +299,7 @@ func (x *exporter) eventRow(e *played, at int) eventRow {
 	return row
 }
 
-// raw returns JSON that a record may hold. Longer JSON becomes a note, which is a JSON text.
+// raw returns JSON that a record may contain. Longer JSON becomes a note, which is a JSON text.
 func (x *exporter) raw(id string, value json.RawMessage) string {
 	if len(value) <= MaxText {
 		return string(value)

@@ -107,7 +107,7 @@ func (x *exporter) call(id string, event *transcript.Event) call {
 	return c
 }
 
-// text returns a text that a record may hold. For a longer one it returns a note, and counts it.
+// text returns a text that a record may contain. For a longer one it returns a note, and counts it.
 func (x *exporter) text(id, s string) string {
 	if len(s) <= MaxText {
 		return s

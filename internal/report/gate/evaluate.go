@@ -236,7 +236,7 @@ func (r *Rule) measure(out *Result, rows, baseline []*report.Row, imputed *float
 }
 
 // most is the largest amount that an episode can have: what the rule says if no episode has more, else an assumption,
-// because a run shows less than the largest amount that there is.
+// because the largest amount may not occur in a run.
 func (r *Result) most(largest float64) float64 {
 	if r.Rule.Most != nil {
 		const rounding = 1e-9 // of sums of money

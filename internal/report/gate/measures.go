@@ -64,7 +64,7 @@ func Measures() []string { return named(func(*measure) bool { return true }) }
 // Shares lists the names of measures whose values range from 0 to 1.
 func Shares() []string { return named(func(m *measure) bool { return m.share }) }
 
-// Gains lists the names of measures of which more is better.
+// Gains lists the names of measures for which more is better.
 func Gains() []string { return named(func(m *measure) bool { return m.more }) }
 
 func named(holds func(*measure) bool) []string {

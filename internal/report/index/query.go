@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report"
 )
 
-// Filter selects episodes. Its zero value selects all of them. Every field that is set must hold.
+// Filter selects episodes. Its zero value selects all of them. An episode has to match every field that is set.
 type Filter struct {
 	Agent     string // the subject, as [NameOf] writes it
 	Condition string // the name of a condition, or the part before its dot

@@ -19,8 +19,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Input is what tables are made from: runs of one or of several suites. One run may hold the episodes of one protocol,
-// and another those of the next.
+// Input is what tables are made from: runs of one or of several suites. One run may contain the episodes of one
+// protocol, and another those of the next.
 type Input struct {
 	Sets    []Set
 	Options report.Options

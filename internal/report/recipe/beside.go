@@ -55,8 +55,7 @@ func (t *Table) Needs() []string {
 	return list
 }
 
-// matches reports whether a record is one that a cell is read from. Policies have no protocol, so a condition on it
-// holds for them.
+// matches reports whether a cell is read from a record. Policies have no protocol, so they meet any condition on it.
 func (c *cell) matches(record map[string]any) bool {
 	for key, want := range c.where {
 		got, ok := record[key]

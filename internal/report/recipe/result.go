@@ -41,7 +41,7 @@ type TableValues struct {
 	Notes []string         `json:"notes"`
 }
 
-// Result is a finished reproduction: tables with the published figures beside, and what differs from the paper.
+// Result is a finished reproduction: tables beside the published figures, and what differs from the paper.
 type Result struct {
 	Recipe      *Recipe
 	Command     string
@@ -68,8 +68,8 @@ func (r *Result) Text(terminal table.Terminal) string {
 	return b.String()
 }
 
-// spanned hides the columns of the published models, of which the column `paper` has the least and the greatest: a
-// terminal is too narrow for them.
+// spanned hides the columns of the published models, which are too wide for a terminal. The column `paper` still shows
+// their least and their greatest value.
 func spanned(t *table.Table) *table.Table {
 	out := *t
 	out.Heads = slices.Clone(t.Heads)

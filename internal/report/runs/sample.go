@@ -64,7 +64,7 @@ type sample struct {
 	chosen   ranks          // of the tasks in the sample
 	first    rank           // of those that were left out
 	left     bool           // some were
-	dropped  bool           // a task was left out of which rows may have been kept
+	dropped  bool           // a task was left out whose rows may have been kept
 	episodes int            // of the tasks in the sample
 	all      int
 }

@@ -42,7 +42,7 @@ type Config struct {
 	Alias func(id string) string
 	// Brief writes what the agent is told at the start, and lists its acts. Their names are those of no tool.
 	Brief func(*task.View) (text string, acts []Act)
-	Idle  time.Duration // after which a session that nobody uses may go
+	Idle  time.Duration // after which an unused session may be removed
 	Now   func() time.Time
 	// Failed hears of Seatrial's own failures.
 	Failed func(error)
@@ -181,7 +181,7 @@ func addresses(view *task.View, acts []Act) map[string]string {
 	return names
 }
 
-// sweep lets sessions go that nobody has used for long, and verified ones if there are as many as may be.
+// sweep removes sessions that nobody has used for long, and verified ones if the limit is reached.
 func (h *Handler) sweep(now time.Time, full bool) {
 	for key, s := range h.sessions {
 		if now.Sub(s.used) >= h.config.Idle || full && s.verified {

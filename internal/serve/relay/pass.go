@@ -131,7 +131,7 @@ func (p *passage) prepare(ctx context.Context) bool {
 	return true
 }
 
-// ownKey reports whether the request brings a key other than the one that stands for the provider's.
+// ownKey reports whether the request brings a key other than the placeholder for the provider's.
 func (p *passage) ownKey() bool {
 	for _, given := range []string{strings.TrimPrefix(p.request.Header.Get("Authorization"), "Bearer "),
 		p.request.Header.Get("X-Api-Key")} {

@@ -115,8 +115,8 @@ func find(family, below string) *route {
 	return nil
 }
 
-// Open begins an episode. ended is closed when it has ended: its agent may ask no model then. tokens is its budget, 0
-// for none.
+// Open begins an episode. ended is closed when the episode has ended; its agent may ask no model after that. tokens is
+// its budget, 0 for none.
 func (r *Relay) Open(ended <-chan struct{}, tokens int) *Episode {
 	e := newEpisode(r, rand.Text(), ended, tokens)
 	r.mu.Lock()

@@ -28,7 +28,7 @@ type Options struct {
 	// token does too.
 	Token string
 	// Hosts are the names under which clients may speak to the server; nil takes any. On a loopback address they keep
-	// pages of other origins out, whatever those made the name of their host resolve to.
+	// pages of other origins out, even if the names of their hosts resolve to that address.
 	Hosts []string
 	// MaxBody bounds the body of a request in bytes, MaxDelay how long a fault may delay an answer.
 	// 0 means DefaultMaxBody, and no delay.
@@ -59,7 +59,7 @@ type api struct {
 	requests atomic.Int64 // with a log: so far
 }
 
-// route is one operation of the API, as is in the OpenAPI document too.
+// route is one operation of the API. The OpenAPI document describes it too.
 type route struct {
 	method, path string
 	operator     bool // for the caller that may know of all episodes
@@ -127,7 +127,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 			Detail: "There is no such address; see /openapi.json."})
 	})
 	return a.logged(a.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Most requests are calls of endpoints: the router takes longer to find them than they take.
+		// Most requests are calls of endpoints: the router takes longer to find them than to answer them.
 		if episode, path, ok := restAddress(r); ok {
 			a.callEndpoint(w, r, episode, path)
 			return
@@ -140,7 +140,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 	})))
 }
 
-// otherMethods lists the methods by which something answers at the address of a request that nothing answers.
+// otherMethods lists the methods that are allowed at the address of a request whose own method is not.
 func otherMethods(mux *http.ServeMux, r *http.Request) []string {
 	var list []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
@@ -618,8 +618,8 @@ func (a *api) hold(ctx context.Context, latency time.Duration) {
 	}
 }
 
-// cut breaks the connection off before there is an answer. A client has read something by then, so that none takes it
-// for a connection that had lain idle, and silently makes the call again.
+// cut breaks the connection before the answer. It first sends something: otherwise a client could take the connection
+// for an idle one that was closed, and silently repeat the call.
 func cut(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusContinue)
 	panic(http.ErrAbortHandler)

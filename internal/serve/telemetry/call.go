@@ -31,7 +31,7 @@ type Fault struct {
 // parentForm is a traceparent (W3C Trace Context, section 3.2).
 var parentForm = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
 
-// parent reads a traceparent; both ids are "" if it is none.
+// parent reads a traceparent; both ids are "" if the text is not one.
 func parent(text string) (trace, span string) {
 	m := parentForm.FindStringSubmatch(text)
 	if m == nil || strings.Trim(m[1], "0") == "" || strings.Trim(m[2], "0") == "" {

@@ -44,7 +44,7 @@ func asset(kind string, data []byte) http.HandlerFunc {
 // request is a request for a page.
 type request struct {
 	*http.Request
-	run   *Run // nil on pages that are of no single run
+	run   *Run // nil on pages about several runs
 	place int  // of the run in the list
 }
 
@@ -57,7 +57,7 @@ type pageData struct {
 	Body    any
 
 	Runs     []*Run
-	Run      *Run // nil on pages that are of no single run
+	Run      *Run // nil on pages about several runs
 	Place    int  // of the run in the list
 	State    state
 	Problem  string

@@ -232,7 +232,7 @@ func (r *reader) check(t *Text, src *source, within []string) {
 	c.list(src.tree.Root)
 }
 
-// checkEmpty refuses a text of which a model would be sent nothing: one without sections that is empty, and a
+// checkEmpty refuses a text that would leave nothing to send to a model: one without sections that is empty, and a
 // conversation in which the user may say nothing.
 func (r *reader) checkEmpty(t *Text, parts []section) {
 	file := filepath.Join(r.dir, t.Name+extension)

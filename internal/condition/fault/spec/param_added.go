@@ -87,7 +87,7 @@ var additionNotes = fault.Phrases{
 	"From the next version, `{name}` must be given.",
 }
 
-// additions are arguments that may be added: a name, and values of which the first answers as before.
+// additions are arguments that may be added: a name and values. With the first value the tool answers as before.
 var additions = [][]string{
 	{"scope", "all", "current", "archived"},
 	{"edition", "standard", "draft", "legacy"},

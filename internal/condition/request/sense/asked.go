@@ -135,7 +135,7 @@ func misses(p *pair) bool {
 		}
 		return (tables[w] || peopleRoots[w] && !p.unread[w] || w == thing) && (named || len(asked) > 1)
 	}
-	// modifies reports whether a noun only says of which thing the next one is: a track's duration.
+	// modifies reports whether a noun only says whose property the next one is: a track's duration.
 	modifies := func(nouns []string, i int) bool { return i+1 < len(nouns) && tables[nouns[i]] && fits(nouns[i+1]) }
 	strange := func(nouns []string) bool {
 		for i, w := range nouns {
@@ -196,9 +196,8 @@ func mentions(s, w string) bool {
 
 var pronouns = regexp.MustCompile(`\b(?:it|its|them|together|along|which|what|both|itself|themselves)\b`)
 
-// keyless reports whether a text only says for each of which things a number is asked, where the request asks
-// for them
-// too.
+// keyless reports whether a text names things only to say what a number is computed for, where the request asks for the
+// things themselves too.
 func keyless(p *pair) bool {
 	if !p.grouped || pronouns.MatchString(p.said) {
 		return false

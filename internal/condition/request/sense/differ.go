@@ -319,7 +319,7 @@ var (
 	eitherOf = regexp.MustCompile(`\bor\b|\beither\b`)
 )
 
-// both reports whether a text wants two things of which the request wants one.
+// both reports whether a text asks for two things where the request asks for one of them.
 func both(p *pair) bool {
 	return bothOf.MatchString(p.said) && !bothOf.MatchString(p.own) && eitherOf.MatchString(p.own)
 }

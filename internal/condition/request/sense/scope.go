@@ -52,7 +52,7 @@ var (
 	orBetween  = regexp.MustCompile(`\bor\b`)
 )
 
-// joined reports whether a text wants two conditions to hold of which one is enough.
+// joined reports whether a text demands two conditions where one of them is enough.
 func joined(p *pair) bool {
 	if !orBetween.MatchString(p.sql) || !orBetween.MatchString(p.own) || whole.MatchString(p.said) {
 		return false
