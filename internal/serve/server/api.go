@@ -627,31 +627,15 @@ func cut(w http.ResponseWriter) {
 
 // stepBody is one turn.
 type stepBody struct {
-	Actions []task.Action `json:"actions"`
-	Thought string        `json:"thought"`
-	Model   string        `json:"model"`
-	Usage   task.Usage    `json:"usage"`
-	Stop    bool          `json:"stop"`
+	Actions []task.Action  `json:"actions"`
+	Thought string         `json:"thought"`
+	Model   string         `json:"model"`
+	Usage   training.Usage `json:"usage"`
+	Stop    bool           `json:"stop"`
 }
 
-// Bounds of what a client reports of one turn, so that sums are numbers.
-const (
-	maxCount = 1 << 30
-	maxCost  = 1e9 // US dollars
-)
-
-// turn returns the turn. The error is a [Refusal] of what no model can have used.
-func (b *stepBody) turn() (task.Turn, error) {
-	u := b.Usage
-	for _, n := range []int{u.InputTokens, u.OutputTokens, u.CachedTokens, u.ReasoningTokens, u.Requests} {
-		if n < 0 || n > maxCount {
-			return task.Turn{}, refuse(RefusedBad, "A count of usage is from 0 to %d.", maxCount)
-		}
-	}
-	if u.CostUSD < 0 || u.CostUSD > maxCost {
-		return task.Turn{}, refuse(RefusedBad, "The cost of a turn is from 0 to %.0f US dollars.", maxCost)
-	}
-	return task.Turn{Actions: b.Actions, Thought: b.Thought, Model: b.Model, Usage: u, Stop: b.Stop}, nil
+func (b *stepBody) turn() task.Turn {
+	return task.Turn{Actions: b.Actions, Thought: b.Thought, Model: b.Model, Usage: task.Usage(b.Usage), Stop: b.Stop}
 }
 
 type stepAnswer struct {
@@ -668,12 +652,7 @@ func (a *api) takeStep(w http.ResponseWriter, r *http.Request) {
 	if !a.read(w, r, &b) {
 		return
 	}
-	turn, err := b.turn()
-	if err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	result, err := e.Step(r.Context(), Act{Turn: turn, Key: r.Header.Get(headerKey)})
+	result, err := e.Step(r.Context(), Act{Turn: b.turn(), Key: r.Header.Get(headerKey)})
 	if err != nil {
 		a.fail(w, r, err)
 		return

@@ -230,11 +230,7 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 	turns := make([]*task.Turn, len(body.Turns))
 	for i, t := range body.Turns {
 		if t != nil {
-			turn, err := t.turn()
-			if err != nil {
-				a.fail(w, r, err)
-				return
-			}
+			turn := t.turn()
 			turns[i] = &turn
 		}
 	}
