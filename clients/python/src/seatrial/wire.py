@@ -129,7 +129,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A request: every one can be repeated without doing anything twice, thanks to its key."""
+    """A request. One with a key can be repeated: the server does it once."""
 
     method: str
     path: str
