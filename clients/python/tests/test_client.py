@@ -142,6 +142,20 @@ def test_the_plugin_shows_the_aligned_episode(suite, plans, pytester):
     assert "the agent broke" in result.stdout.str() and "turn" in result.stdout.str().lower()
 
 
+def test_the_plugin_shows_the_episode_of_a_test_that_calls_fail(suite, pytester):
+    pytester.makepyfile(f'''
+import pytest
+
+@pytest.mark.seatrial({str(suite)!r}, limit=1, style="func")
+def test_gives_up(episode):
+    episode.step([{{"kind": "call", "tool": "none_such"}}])
+    pytest.fail("it gave up")
+''')
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--tb=short")
+    result.assert_outcomes(failed=1)
+    assert "it gave up" in result.stdout.str() and "There is no tool called" in result.stdout.str()
+
+
 def test_the_plugin_refuses_marks_that_mean_nothing(pytester, suite):
     pytester.makepyfile(f'import pytest\n@pytest.mark.seatrial({str(suite)!r}, faults="exec.none")\ndef test_x(episode): pass\n')
     result = pytester.runpytest_subprocess()

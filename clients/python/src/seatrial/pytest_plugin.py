@@ -111,7 +111,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     server: Server = parameters["episode"][0]
     try:
         result = yield
-    except Exception as error:
+    except (Exception, pytest.fail.Exception) as error:
         played.end()
         if hasattr(error, "add_note"):
             error.add_note("\n" + server.show(played.id))
