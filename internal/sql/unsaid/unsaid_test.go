@@ -16,6 +16,7 @@ func harbour(t *testing.T) *schema.Database {
 port(port_id INTEGER, fname TEXT, country_code TEXT, depth_m REAL, max_draught REAL)
 buoy(buoy_no INTEGER, line_1 TEXT, line_2 TEXT, town TEXT, zip_postcode TEXT, inspe_year INTEGER, count_made INTEGER)
 crew(buoy_no INTEGER, head_of_crew TEXT, lamp_option TEXT)
+cook(cook_no INTEGER, salary REAL)
 pilot(pilot_no INTEGER, fname TEXT, lname TEXT, forename TEXT, surname TEXT, candidate TEXT, capacity INTEGER, mail TEXT)
 primary buoy.buoy_no
 primary ship.ship_id
@@ -40,6 +41,10 @@ func TestFind(t *testing.T) {
 		{"List the port ids.", "SELECT port_id FROM port", nil, nil},
 		{"How many ships are there for each flag?", "SELECT flag, count(*) FROM ship GROUP BY flag", nil, nil},
 		{"What is the mean and the largest tonnage?", "SELECT avg(tons), max(tons) FROM ship", nil, nil},
+		{"Which ship has the most tonnage, and how much?", "SELECT name, tons FROM ship ORDER BY tons DESC LIMIT 1", nil, nil},
+		{"Which ship has the most tonnage, and how much does it have?", "SELECT name, tons FROM ship ORDER BY tons DESC LIMIT 1", nil, nil},
+		{"What do cooks earn?", "SELECT salary FROM cook", nil, nil},
+		{"Show the pay of all cooks.", "SELECT salary FROM cook", nil, nil},
 		{"Show all information on ships.", "SELECT * FROM ship", nil, nil},
 		{"Show the draughts of all ports.", "SELECT max_draught FROM port", nil, nil},                     // the last word of one column alone
 		{"Name a ship of each flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, nil},              // a verb
@@ -66,6 +71,10 @@ func TestFind(t *testing.T) {
 		{"Which flags are seen?", "SELECT flag, max(tons) FROM ship GROUP BY flag", nil, []string{task.FlagColumnsUnasked}},
 		{"Which ship is the one with the largest tonnage?", "SELECT name, tons FROM ship ORDER BY tons DESC LIMIT 1", nil,
 			[]string{task.FlagColumnsUnasked}},
+		{"Which ship has the most tonnage?", "SELECT name, tons FROM ship ORDER BY tons DESC LIMIT 1", nil,
+			[]string{task.FlagColumnsUnasked}},
+		{"Which ship has the most tonnage, and how many flags?", "SELECT name, tons FROM ship ORDER BY tons DESC LIMIT 1", nil,
+			[]string{task.FlagColumnsUnasked}}, // a noun of its own
 		// Orders.
 		{"List the ships.", "SELECT name FROM ship ORDER BY tons", nil, []string{task.FlagOrderUnsaid}},
 		{"List the ships in order of tonnage.", "SELECT name FROM ship ORDER BY tons", nil, nil},

@@ -85,6 +85,7 @@ var askers = []struct{ asked, columns string }{
 	{"hot hotter hottest warm cold colder coldest", "temperature temp"},
 	{"big large bigger biggest", "size area capacity population"},
 	{"much cost costs price expensive cheap", "cost price amount fee charge salary budget value"},
+	{"earn earns earned earnings pay pays paid wage wages income", "salary wage pay income earning"},
 	{"many number quantity", "num count total quantity amount capacity number"},
 	{"gender sex", "sex gender"},
 	{"nation nations nationality country countries", "countr nation citizen"},
@@ -270,8 +271,24 @@ func (r *reading) criterion(m mention) bool {
 			return slices.Contains([]string{"with", "has", "have", "having", "had", "of", "by", "whose"}, w)
 		}) >= 0
 	}
-	return m.known() && chooses(m.first) && chooses(m.last)
+	return m.known() && chooses(m.first) && chooses(m.last) && !r.asksHowMany(m.last)
 }
+
+// asksHowMany reports whether the request asks after a word for how many without a noun of its own, so that it means
+// what the word names: the most visitors, and how many?
+func (r *reading) asksHowMany(at int) bool {
+	for i := at + 1; i+1 < len(r.words); i++ {
+		if r.words[i].folded != "how" || !slices.Contains([]string{"many", "much"}, r.words[i+1].folded) {
+			continue
+		}
+		if i+2 == len(r.words) || slices.Contains(auxiliaries, r.words[i+2].folded) {
+			return true
+		}
+	}
+	return false
+}
+
+var auxiliaries = []string{"is", "are", "was", "were", "do", "does", "did", "has", "have", "had"}
 
 // spelled finds a name that is written as one word of the request, or made of beginnings of neighbouring words: fname
 // of first name, petid of pet id, surfacearea of surface areas.
