@@ -43,6 +43,8 @@ func (h *Host) agreeCommand() *cobra.Command {
 			switch {
 			case o.run == "" && o.sheet != "":
 				return diag.Usagef("--sheet needs --explanations RUN")
+			case o.draw < 1:
+				return diag.Usagef("--draw %d draws nothing", o.draw).WithHint("--draw 100")
 			case o.run != "" && o.resolved != "":
 				return diag.Usagef("--resolved is for verdicts on instances, and not for --explanations")
 			case o.run != "":
