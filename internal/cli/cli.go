@@ -82,8 +82,12 @@ func Do(args []string, p *Process) int {
 // Tests change it.
 var stopTime = 900 * time.Millisecond
 
+// removeTime is how long a command may take in all if it has half-written output to remove.
+const removeTime = 30 * time.Second
+
 // Supervise runs a command and returns its exit code. An interrupt, a request to terminate, or the loss of the terminal
-// cancels its context. If it has not returned after stopTime, or at a second signal, the process ends.
+// cancels its context. If it has not returned after stopTime, or at a second signal, the process ends; it has longer while
+// output is unfinished: see [suite.Unfinished].
 func Supervise(errs io.Writer, run func(context.Context) int) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -113,11 +117,33 @@ func Supervise(errs io.Writer, run func(context.Context) int) int {
 			return
 		case <-signals:
 		case <-late.C:
+			if removed(done, signals) {
+				return
+			}
 		}
 		_, _ = io.WriteString(errs, "seatrial: interrupted before everything was closed; finished work is kept\n")
 		os.Exit(diag.ExitInterrupted)
 	}()
 	return run(ctx)
+}
+
+// removed waits while half-written output is removed and reports whether the command has returned meanwhile.
+func removed(done <-chan struct{}, signals <-chan os.Signal) bool {
+	look, end := time.NewTicker(20*time.Millisecond), time.NewTimer(removeTime)
+	defer look.Stop()
+	defer end.Stop()
+	for suite.AnyUnfinished() {
+		select {
+		case <-done:
+			return true
+		case <-signals:
+			return false
+		case <-end.C:
+			return false
+		case <-look.C:
+		}
+	}
+	return false
 }
 
 // DoContext is [Do] with the caller's context.

@@ -17,13 +17,24 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // stubborn is a command that never ends by itself: `stubborn obey` ends when its context does, `stubborn ignore` does
-// not even then.
+// not even then, and `stubborn remove` ends late, having removed its output.
 func stubborn() {
 	os.Exit(cli.Supervise(os.Stderr, func(ctx context.Context) int {
+		if os.Args[1] == "remove" {
+			defer suite.Unfinished()()
+			cli.Wait(time.Millisecond)
+		}
 		fmt.Println("ready")
+		if os.Args[1] == "remove" {
+			<-ctx.Done()
+			<-time.After(200 * time.Millisecond) // a large folder
+			fmt.Fprintln(os.Stderr, "removed")
+			return 130
+		}
 		if os.Args[1] == "obey" {
 			<-ctx.Done()
 			return 130
@@ -57,6 +68,7 @@ func TestEveryCommandEndsAtTheFirstSignal(t *testing.T) {
 		{"ignore", syscall.SIGINT, "interrupted before everything was closed"},
 		{"ignore", syscall.SIGTERM, "interrupted before everything was closed"},
 		{"obey", syscall.SIGHUP, "SIGHUP"},
+		{"remove", syscall.SIGTERM, "removed"},
 	} {
 		t.Run(fmt.Sprint(c.how, " ", c.signal), func(t *testing.T) {
 			cmd := exec.Command(self, c.how)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -40,3 +41,15 @@ func isAlive(pid int) bool {
 	err = p.Signal(syscall.Signal(0))
 	return !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH)
 }
+
+var unfinished atomic.Int64
+
+// Unfinished says that output is half written until the returned function is called. A command that is interrupted
+// waits for that, so that it can remove the output.
+func Unfinished() (finished func()) {
+	unfinished.Add(1)
+	return func() { unfinished.Add(-1) }
+}
+
+// AnyUnfinished reports whether output is half written.
+func AnyUnfinished() bool { return unfinished.Load() > 0 }

@@ -214,26 +214,20 @@ func newFolder(dir, out string) error {
 
 // writeFiles writes the files of an export into a new folder, in one move, and prints how many things they contain and
 // how many were left out.
-func (h *Host) writeFiles(out string, files map[string][]byte, n int, thing string, omitted map[string]int) (err error) {
-	partial := out + ".partial"
-	if err := os.RemoveAll(partial); err != nil { // of an export that was killed
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.RemoveAll(partial) // the error of the export counts
+func (h *Host) writeFiles(out string, files map[string][]byte, n int, thing string, omitted map[string]int) error {
+	err := export.Place(out, true, func(partial string) error {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			path := filepath.Join(partial, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, files[name], 0o644); err != nil {
+				return err
+			}
 		}
-	}()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(partial, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
-			return err
-		}
-	}
-	if err := os.Rename(partial, out); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if h.JSON() {

@@ -117,17 +117,28 @@ func Run(ctx context.Context, run *runs.Run, o Options) (*Summary, error) {
 	}
 	x := &exporter{run: run, o: o, summary: &Summary{Format: SummaryFormat, Out: o.Out, LeftOut: map[string]int{},
 		Shortened: map[string]int{}}, clean: run.Suite.Clean()}
-	partial, err := makePartial(o.Out, list[at].folder)
+	err := Place(o.Out, list[at].folder, func(partial string) error { return x.fill(ctx, list[at], partial) })
 	if err != nil {
 		return nil, err
 	}
-	if err := x.fill(ctx, list[at], partial); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(partial))
-	}
-	if err := os.Rename(partial, o.Out); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(partial))
-	}
 	return x.summary, nil
+}
+
+// Place has a file or folder written beside out and moves it there when it is complete. After a failure nothing is left; a
+// command that is interrupted waits for that: see [suite.Unfinished].
+func Place(out string, folder bool, write func(partial string) error) error {
+	defer suite.Unfinished()()
+	partial, err := makePartial(out, folder)
+	if err != nil {
+		return err
+	}
+	if err := write(partial); err != nil {
+		return errors.Join(err, os.RemoveAll(partial))
+	}
+	if err := os.Rename(partial, out); err != nil {
+		return errors.Join(err, os.RemoveAll(partial))
+	}
+	return nil
 }
 
 // makePartial makes an empty file or folder beside the one that it will become.
