@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seatrial/seatrial/internal/certify/describe"
 	"github.com/seatrial/seatrial/internal/certify/restate"
@@ -40,8 +41,8 @@ type Scribe struct {
 	mu      sync.Mutex
 	known   map[string]request.Written
 	settled map[string]request.Written
-	missing []string // keys of pages without a text and without a writer
-	stale   int      // texts whose reader was asked something else than today, and is not here
+	missing []string     // keys of pages without a text and without a writer
+	stale   atomic.Int64 // texts whose reader was asked something else than today, and is not here
 
 	judging sync.Mutex // pages of one task share its analysis
 }
@@ -56,9 +57,8 @@ type Reader struct {
 // what it writes, and a judge of the forms in which it says values, if it has a name; all are sent these prompts. If
 // there are vectors, a text must be near the request that it words, and nearer than to any other. Earlier texts that
 // were asked for with other prompts do not count.
-func NewScribe(
-	name string, before []request.Written, writer describe.Writer, reader, judge Reader, prompts *prompt.Set,
-	vectors *embedding.Vectors,
+func NewScribe(name string, before []request.Written, writer describe.Writer, reader, judge Reader,
+	prompts *prompt.Set, vectors *embedding.Vectors,
 ) *Scribe {
 	s := &Scribe{name: name, writer: writer, reader: reader, prompts: prompts, vectors: vectors,
 		known: map[string]request.Written{}, settled: map[string]request.Written{},
@@ -142,7 +142,7 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 		}
 		w.Attempts++
 		text := p.Text(reply)
-		w.Reader, w.Read, w.Asked = "", "", ""
+		w.Reader, w.Read, w.Asked, w.Doubts = "", "", "", nil
 		if err := s.review(ctx, p, w, text); err != nil {
 			return nil, err
 		}
@@ -156,14 +156,19 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 // review notes what is wrong with a text: with its words, by what a reader finds in it, and last by vectors.
 func (s *Scribe) review(ctx context.Context, p *page, w *request.Written, text string) error {
 	if err := s.court.Hear(ctx, p.forms, w, text, func() bool {
-		return s.complaint(p, text) == request.ComplainValue // the words miss a value: nothing else is for a judge
+		return complaintAlone(s.complaint(p, text)) == request.ComplainValue // the rest is not for a judge
 	}); err != nil {
 		return err
 	}
-	if w.Complaint = s.complaint(p, text); w.Complaint != "" {
+	complaint, doubtful := s.complaint(p, text)
+	if w.Complaint = complaint; complaint != "" && !doubtful {
 		return nil
 	}
-	if err := s.read(ctx, p, w, text); err != nil || w.Complaint != "" || s.vectors == nil {
+	err := s.read(ctx, p, w, text)
+	if err == nil && w.Complaint == "" && complaint != "" {
+		err = p.Compare(ctx, w, text, complaint, s.reader.Model, s.prompts)
+	}
+	if err != nil || w.Complaint != "" || s.vectors == nil {
 		return err
 	}
 	near, err := s.near(ctx, p, text)
@@ -182,9 +187,7 @@ func (s *Scribe) read(ctx context.Context, p *page, w *request.Written, text str
 	if w.Read != "" && w.Asked != asked.Key() {
 		if s.reader.Model == nil {
 			w.Complaint = request.ComplainAsked
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.stale++
+			s.stale.Add(1)
 			return nil
 		}
 		w.Read = ""
@@ -224,12 +227,15 @@ func (s *Scribe) near(ctx context.Context, p *page, text string) (bool, error) {
 	return true, nil
 }
 
-// complaint checks the words of a text, one text at a time, which costs little compared with writing it.
-func (s *Scribe) complaint(p *page, text string) string {
+// complaint checks the words of a text, one text at a time, which costs little compared with writing it. It says if a
+// reader may settle the complaint.
+func (s *Scribe) complaint(p *page, text string) (complaint string, doubtful bool) {
 	s.judging.Lock()
 	defer s.judging.Unlock()
-	return p.Complaint(text)
+	return p.Complaint(text), p.Doubtful(text)
 }
+
+func complaintAlone(complaint string, _ bool) string { return complaint }
 
 // disown refuses the texts that the judge vouched for, if it cannot be believed.
 func (s *Scribe) disown() {
@@ -271,11 +277,7 @@ func (s *Scribe) Missing() int {
 }
 
 // Stale returns the number of texts whose reader chose from other requests than are offered today.
-func (s *Scribe) Stale() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stale
-}
+func (s *Scribe) Stale() int { return int(s.stale.Load()) }
 
 // ask has the writer word the requests of tasks under the conditions, before [requestWorker.work]. Without a scribe
 // it does nothing.

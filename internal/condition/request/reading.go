@@ -2,6 +2,7 @@ package request
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -27,8 +28,9 @@ const (
 // Reading asks a reader what a text means, without the request that it should mean.
 type Reading struct {
 	Question prompt.Question
-	right    int // the number of the request
+	right    int // the number of the request, 0 for none
 	page     *Page
+	decoy    bool // only the number counts
 }
 
 // Reading returns the question for a reader about a text, nil if the page needs none. The reader chooses among the
@@ -66,12 +68,8 @@ func (p *Page) Reading(said string) *Reading {
 	slices.SortFunc(list, func(a, b string) int {
 		return strings.Compare(task.Hash(0, "reading", p.Key, a), task.Hash(0, "reading", p.Key, b))
 	})
-	var b strings.Builder
-	for i, s := range list {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, strings.Join(strings.Fields(s), " "))
-	}
 	return &Reading{Question: prompt.Question{Text: prompt.ReadRequest, Values: prompt.Values{
-		"text": said, "requests": strings.TrimSuffix(b.String(), "\n"),
+		"text": said, "requests": numbered(list),
 	}}, right: slices.Index(list, p.Own) + 1, page: p}
 }
 
@@ -96,6 +94,9 @@ func (r *Reading) Complaint(reply string) string {
 	}
 	if read.Request != r.right {
 		return complainMeaning
+	}
+	if r.decoy {
+		return ""
 	}
 	var values []string
 	for _, v := range read.Values {
@@ -123,8 +124,92 @@ func sameAmount(a, b string) bool {
 	})
 }
 
-// strays complains about a text that shares too few words with its request, or more with another one.
-func (p *Page) strays(said string) string {
+// Doubts returns the questions for a reader about a doubtful text. Each shows two requests and asks which one a third
+// text is: the text, beside the request and a decoy; the request, beside the text and a decoy; and a decoy, which is
+// neither the text nor the request. A decoy is one of the two with one thing changed, so a reader that sees no such
+// difference errs. There are no questions about texts that have no decoy.
+func (p *Page) Doubts(said string) []*Reading {
+	said = p.restored(said)
+	first, second := p.decoy(p.Own, said), p.decoy(said, p.Own)
+	if first == "" || second == "" {
+		return nil
+	}
+	list := []*Reading{p.choice(said, p.Own, first), p.choice(p.Own, said, second), p.choice(second, p.Own, said)}
+	list[2].right, list[2].decoy = 0, true
+	return list
+}
+
+// Model is a model that replies with a text.
+type Model interface {
+	Write(ctx context.Context, asked []task.Message) (string, error)
+}
+
+// Compare has a reader compare a doubtful text with its request. The complaint about its words stands unless each reply
+// is right. Replies that are known are judged again; the reader is nil to judge these alone.
+func (p *Page) Compare(
+	ctx context.Context, w *Written, text, complaint string, reader Model, prompts *prompt.Set,
+) error {
+	questions, before := p.Doubts(text), w.Doubts
+	w.Complaint, w.Doubts = complaint, nil
+	for i, asked := range questions {
+		d := Doubt{Asked: asked.Key()}
+		switch {
+		case i < len(before) && before[i].Asked == d.Asked:
+			d = before[i]
+		case reader == nil:
+			return nil
+		default:
+			reply, err := reader.Write(ctx, prompts.Ask(asked.Question))
+			if err != nil {
+				return err
+			}
+			d.Read = strings.TrimSpace(reply)
+		}
+		w.Doubts = append(w.Doubts, d)
+		if asked.Complaint(d.Read) != "" {
+			return nil
+		}
+	}
+	if len(questions) > 0 {
+		w.Complaint = ""
+	}
+	return nil
+}
+
+// choice asks which of two requests a text is; the first is right.
+func (p *Page) choice(text, right, other string) *Reading {
+	list := []string{right, other}
+	if task.Hash(0, "doubt", p.Key, text, right) > task.Hash(0, "doubt", p.Key, text, other) {
+		slices.Reverse(list)
+	}
+	return &Reading{Question: prompt.Question{Text: prompt.ReadRequest, Values: prompt.Values{
+		"text": text, "requests": numbered(list),
+	}}, right: slices.Index(list, right) + 1, page: p}
+}
+
+// decoy is a request with one thing changed, which is not another one; "" if none is known.
+func (p *Page) decoy(s, other string) string {
+	for _, made := range append(sense.Decoys(s), withoutLastClause(s), withOtherValue(s), withoutSecondThing(s),
+		withoutLastSentence(s)) {
+		if made != "" && plainForm(made) != plainForm(s) && plainForm(made) != plainForm(other) {
+			return made
+		}
+	}
+	return ""
+}
+
+// numbered lists requests, a line each.
+func numbered(list []string) string {
+	var b strings.Builder
+	for i, s := range list {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, strings.Join(strings.Fields(s), " "))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// strays complains about a text that shares too few words with its request, or more with another one. It has to share
+// a part of the content words, or one if least is 0, and then may be like another request without being it.
+func (p *Page) strays(said string, least float64) string {
 	own, text, values := english.Roots(p.Own), english.Roots(said), english.Roots(strings.Join(p.kept, " "))
 	covered, all := 0, 0
 	for w := range own {
@@ -135,14 +220,19 @@ func (p *Page) strays(said string) string {
 			covered++
 		}
 	}
-	if all > 1 && float64(covered) < max(1, leastCovered*float64(all)) {
+	if all > 1 && float64(covered) < max(1, least*float64(all)) {
 		return complainWords
 	}
-	near := english.Alike(own, text)
+	near, plain, plainOwn := english.Alike(own, text), plainForm(said), plainForm(p.Own)
 	if slices.ContainsFunc(p.Others, func(other string) bool {
+		if o := plainForm(other); strings.Contains(plain, o) && !strings.Contains(plainOwn, o) {
+			return true
+		}
+		if least == 0 {
+			return false
+		}
 		alike := english.Alike(english.Roots(other), text)
-		return strings.Contains(plainForm(said), plainForm(other)) && !strings.Contains(plainForm(p.Own), plainForm(other)) ||
-			alike > nearlyOther && alike > near+mostNearer
+		return alike > nearlyOther && alike > near+mostNearer
 	}) {
 		return complainMeaning
 	}

@@ -23,15 +23,28 @@ func written(p *request.Page, complaint string) string {
 // judged is what is wrong with a text by its words and by a reader who compares words.
 func judged(t *testing.T, p *request.Page, text string) string {
 	t.Helper()
-	if complaint := p.Complaint(text); complaint != "" {
+	complaint := p.Complaint(text)
+	if complaint != "" && !p.Doubtful(text) {
 		return complaint
 	}
-	asked := p.Reading(text)
-	reply, reads := modeltest.Read(shown(prompt.Default().Ask(asked.Question)))
-	if !reads {
-		t.Fatalf("the reader is not asked: %v", asked.Question)
+	questions := []*request.Reading{p.Reading(text)}
+	if complaint != "" {
+		compared := p.Doubts(text)
+		if len(compared) == 0 {
+			return complaint
+		}
+		questions = append(questions, compared...)
 	}
-	return asked.Complaint(reply)
+	for _, asked := range questions {
+		reply, reads := modeltest.Read(shown(prompt.Default().Ask(asked.Question)))
+		if !reads {
+			t.Fatalf("the reader is not asked: %v", asked.Question)
+		}
+		if found := asked.Complaint(reply); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 const courtesy = "Could you please look into the following for me whenever you find the time: "

@@ -31,10 +31,19 @@ type Written struct {
 	Reader    string `json:"reader,omitempty"`    // who said what the text means
 	Read      string `json:"read,omitempty"`      // the reader's reply
 	Asked     string `json:"asked,omitempty"`     // a hash of what the reader was asked
+	// Doubts says what the reader replied about a text of which the words alone leave in doubt whether it means the
+	// request.
+	Doubts []Doubt `json:"doubts,omitempty"`
 	// Judge is who judged forms of values in what was written, as its user names it; "" for nobody.
 	Judge string `json:"judge,omitempty"`
 	// Judged says what a judge found of forms of values, in all texts that the writer wrote.
 	Judged []Judged `json:"judged,omitempty"`
+}
+
+// Doubt is a reader's reply to a question that compares a text with its request.
+type Doubt struct {
+	Asked string `json:"asked"` // a hash of the question
+	Read  string `json:"read"`  // the reply
 }
 
 // Judged is what a judge said about the form in which a text says a value.
@@ -113,6 +122,8 @@ type Page struct {
 	// Question is what the writer is asked.
 	Question prompt.Question
 	judge    func(text string) string
+	// certain says which complaints of judge are beyond doubt; nil if all are
+	certain func(text string) string
 
 	meant bool              // the text has to mean what Own means: see [Page.Reading]
 	kept  []string          // values that it states
@@ -140,14 +151,25 @@ func (p *Page) Text(reply string) string {
 
 // Complaint says what is wrong with a text, "" for nothing.
 func (p *Page) Complaint(text string) string {
-	if text != strings.TrimSpace(text) || text == "" || len(text) > 3*len(p.Own)+200 || !utf8.ValidString(text) ||
-		strings.IndexFunc(text, unicode.IsControl) >= 0 {
+	if !p.lineOf(text) {
 		return complainLine
 	}
 	if complaint := p.judge(text); complaint != "" || !p.meant {
 		return complaint
 	}
-	return p.strays(p.restored(text))
+	return p.strays(p.restored(text), leastCovered)
+}
+
+// Doubtful reports whether a reader may find nothing wrong with a text that has a complaint: it rests on words without
+// a counterpart, which other words may stand for.
+func (p *Page) Doubtful(text string) bool {
+	return p.meant && p.certain != nil && p.lineOf(text) && p.certain(text) == "" && p.strays(p.restored(text), 0) == ""
+}
+
+// lineOf reports whether a text is one line that is not much longer than the request.
+func (p *Page) lineOf(text string) bool {
+	return text == strings.TrimSpace(text) && text != "" && len(text) <= 3*len(p.Own)+200 && utf8.ValidString(text) &&
+		strings.IndexFunc(text, unicode.IsControl) < 0
 }
 
 // WrittenParaphrase returns the page on which a writer rewords a request. A text is accepted only if it says every
@@ -170,9 +192,8 @@ func WrittenParaphrase(t *Task) *Page {
 	question := prompt.Question{Text: prompt.WriteParaphrase, Values: prompt.Values{
 		"request": own, "kept": listed(stay), "guarded": "", "complaint": "",
 	}}
-	return &Page{
-		Message: at, Own: own, Key: question.Key(), Question: question, meant: true, kept: stay,
-		judge: func(text string) string {
+	judge := func(least sense.Difference) func(string) string {
+		return func(text string) string {
 			if slices.ContainsFunc(stay, func(form string) bool { return !isSaid(text, form) }) {
 				return ComplainValue
 			}
@@ -180,7 +201,7 @@ func WrittenParaphrase(t *Task) *Page {
 				return complaint
 			}
 			switch {
-			case sense.Differ(t.Query, own, text, stay):
+			case sense.Differ(t.Query, own, text, stay) >= least:
 				return complainTurns
 			case t.settles(at, text):
 				return complainSettles
@@ -190,7 +211,11 @@ func WrittenParaphrase(t *Task) *Page {
 				return complainAlike
 			}
 			return ""
-		},
+		}
+	}
+	return &Page{
+		Message: at, Own: own, Key: question.Key(), Question: question, meant: true, kept: stay,
+		judge: judge(sense.Doubtful), certain: judge(sense.Certain),
 	}
 }
 
@@ -270,7 +295,7 @@ func (d *Dropped) written(t *Task, at int, forms []string, tells func(said strin
 				return complainOpen
 			case slices.ContainsFunc(stay, func(form string) bool { return !isSaid(said, form) }):
 				return ComplainValue
-			case sense.Differ(t.Query, own, said, append(slices.Clone(stay), d.Phrase)):
+			case sense.Differ(t.Query, own, said, append(slices.Clone(stay), d.Phrase)) != sense.NoDifference:
 				return complainTurns
 			case t.opens(own, said):
 				return complainLacks

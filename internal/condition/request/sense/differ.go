@@ -31,36 +31,60 @@ type pair struct {
 	unread     map[string]bool // words of tables that the query does not read
 }
 
-// Differ reports whether a text asks for something else than its request: it turns a comparison or a choice round, and,
+// Difference says how surely a text asks for something else than its request.
+type Difference int
+
+// The degrees of a difference.
+const (
+	NoDifference Difference = iota
+	Doubtful                // a word has no counterpart, or another one: only who understands both can say
+	Certain                 // it says the opposite, or does otherwise with bounds, conditions or rows
+)
+
+// Differ says whether a text asks for something else than its request: it turns a comparison or a choice round, and,
 // by the query, counts what the request lists or lists what it counts, names a column that the query does not read,
 // orders or cuts rows otherwise, leaves out what the request says of the schema, or makes an example of a condition.
 // Values are ignored; the query is nil where tools cannot be run.
-func Differ(q *sqlast.Query, own, said string, values []string) bool {
+func Differ(q *sqlast.Query, own, said string, values []string) Difference {
 	own, said = apart(own), apart(said)
-	if denial(own, said, values) {
-		return true
+	if denial(own, said, values) || turns(own, said, values, q != nil && alternatives.MatchString(q.Source)) {
+		return Certain
 	}
-	ordered := unsaid.OrderSaid(partNames.ReplaceAllString(own, "name")) && (q == nil || chooses.MatchString(q.Source))
-	if turns(own, said, values, q != nil && alternatives.MatchString(q.Source), ordered) {
-		return true
+	found := NoDifference
+	ordered := unsaid.OrderSaid(partNames.ReplaceAllString(own, "name")) && (q == nil || extremes.MatchString(q.Source))
+	if chooses(own, said, values, ordered) {
+		found = Doubtful
 	}
 	if q == nil {
-		return false // of tools that cannot be run
+		return found // of tools that cannot be run
 	}
 	p := newPair(q, Bounds(without(own, values)), Bounds(without(said, values)))
 	p.labels = labelsOf(own, values)
-	return slices.ContainsFunc([]func(*pair) bool{
-		counted, listed, counts, summed, numeric, strange, dated, both, partly, inclusive, firsts, arranged, compared,
-		chosen, exampled, heads,
-		misses, tallied, merged, keyless, lost, reversed, single, endsLost, others, nameless, joined, extreme, doer, resorted,
-		narrowed, swapped,
-	}, func(rule func(*pair) bool) bool { return rule(p) })
+	applies := func(rule func(*pair) bool) bool { return rule(p) }
+	switch {
+	case slices.ContainsFunc(certain, applies):
+		return Certain
+	case slices.ContainsFunc(doubtful, applies):
+		return Doubtful
+	}
+	return found
 }
+
+// The rules about pairs.
+var (
+	certain = []func(*pair) bool{
+		both, partly, inclusive, arranged, compared, summed, joined, doer, resorted, narrowed, swapped,
+	}
+	doubtful = []func(*pair) bool{
+		counted, listed, counts, numeric, strange, dated, firsts, chosen, exampled, heads, misses, tallied, merged, keyless,
+		lost, reversed, single, endsLost, others, nameless, extreme, added, undenied, upended,
+	}
+)
 
 // partNames are names that have an order of their own.
 var partNames = regexp.MustCompile(`(?i)\b(?:(?:first|last|and|or)[ ,]+)+names?\b`)
 
-var chooses = regexp.MustCompile(`(?i)\border\s+by\b|\b(?:max|min)\s*\(`)
+var extremes = regexp.MustCompile(`(?i)\border\s+by\b|\b(?:max|min)\s*\(`)
 
 var alternatives = regexp.MustCompile(`(?i)\bor\b|\bin *\(|\bunion\b`)
 

@@ -188,3 +188,31 @@ func labelsOf(s string, values []string) map[string]bool {
 	}
 	return set
 }
+
+var (
+	adding = regexp.MustCompile(`\b(?:total|sum|altogether|combined)\b`)
+	// besides begins a text that asks for others than those it names.
+	besides = regexp.MustCompile(`^(?:which|what|list|name|show|give|find)(?: are| me)?(?: the| all)* others?\b`)
+)
+
+// added reports whether a text adds up what neither the request nor the query does, or asks for others than the
+// request.
+func added(p *pair) bool {
+	return adding.MatchString(p.said) && !adding.MatchString(p.own) && !strings.Contains(p.sql, "sum(") &&
+		!strings.Contains(p.sql, "count(") || besides.MatchString(p.said) && !strings.Contains(p.own, "other")
+}
+
+// jointly denies two things with one word.
+var jointly = regexp.MustCompile(`\b(?:n?or|neither|none|any)\b`)
+
+// undenied reports whether a text denies one thing alone where the request denies two.
+func undenied(p *pair) bool {
+	return len(denying.FindAllString(p.own, -1)) > 1 && len(denying.FindAllString(p.said, -1)) == 1 &&
+		!jointly.MatchString(p.said)
+}
+
+// upended reports whether a text chooses the other end of an order, in a word that may also bound a number.
+func upended(p *pair) bool {
+	a, b := sensesOf(p.own, nil), sensesOf(p.said, nil)
+	return a[highest] && !a[lowest] && b[lowest] && !b[highest] || a[lowest] && !a[highest] && b[highest] && !b[lowest]
+}

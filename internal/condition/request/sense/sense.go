@@ -83,10 +83,9 @@ func sensesOf(s string, values []string) (has [senses]bool) {
 	return has
 }
 
-// turns reports whether a text compares, chooses or computes otherwise than its request: it says the opposite, drops a
-// choice or a comparison, or adds one. A text may say "or" where the query has alternatives, and name both ends of an
-// order that the request asks for.
-func turns(own, said string, values []string, alternative, ordered bool) bool {
+// turns reports whether a text says the opposite of its request, or computes otherwise. A text may say "or" where the
+// query has alternatives.
+func turns(own, said string, values []string, alternative bool) bool {
 	a, b := sensesOf(own, values), sensesOf(said, values)
 	for _, pair := range [][2][]sense{
 		{{upwards, highest}, {downwards, lowest}}, {{later, latest}, {earlier, earliest}}, {{begins}, {ends}},
@@ -96,11 +95,44 @@ func turns(own, said string, values []string, alternative, ordered bool) bool {
 			return true
 		}
 	}
-	chosen, compared := []sense{highest, lowest, latest, earliest}, []sense{upwards, downwards, later, earlier}
-	either := slices.Concat(chosen, compared)
 	return a[averaged] != b[averaged] || a[destroying] != b[destroying] ||
-		b[alternates] && !a[alternates] && !alternative ||
-		says(a, either) && !says(b, either) || says(b, []sense{highest, lowest, latest}) && !says(a, either) && !ordered
+		b[alternates] && !a[alternates] && !alternative
+}
+
+// chooses reports whether a text has no word for a choice or a comparison of its request, or one for a choice that the
+// request does not make. It may name both ends of an order that the request asks for.
+func chooses(own, said string, values []string, ordered bool) bool {
+	a, b := sensesOf(own, values), sensesOf(said, values)
+	either := []sense{highest, lowest, latest, earliest, upwards, downwards, later, earlier}
+	return says(a, either) && !says(b, either) || says(b, []sense{highest, lowest, latest}) && !says(a, either) && !ordered
+}
+
+// Decoys lists requests that ask for something else in one place: for the things in place of their number, or the other
+// way round, and the [Opposites].
+func Decoys(s string) (list []string) {
+	for i, form := range []*regexp.Regexp{tallies, lists} {
+		if at := form.FindStringIndex(s); at != nil {
+			other := []string{"which", "how many"}[i]
+			list = append(list, s[:at[0]]+capitalized(other, at[0] == 0)+s[at[1]:])
+			break
+		}
+	}
+	return append(list, Opposites(s)...)
+}
+
+// Ways to ask for a number of things, and for the things.
+var (
+	tallies = regexp.MustCompile(`(?i)\bhow many\b|\b(?:what is |give |find |show |return )?the (?:total )?` +
+		`(?:number|count) of\b|^count(?: the)?\b`)
+	lists = regexp.MustCompile(`(?i)^(?:which|list|name|show|find|give|return)(?: me)?(?: all| the)*\b|` +
+		`^what are(?: all| the)*\b`)
+)
+
+func capitalized(s string, start bool) string {
+	if !start {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 func says(has [senses]bool, list []sense) bool {
