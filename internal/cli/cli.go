@@ -86,8 +86,8 @@ var stopTime = 900 * time.Millisecond
 const removeTime = 30 * time.Second
 
 // Supervise runs a command and returns its exit code. An interrupt, a request to terminate, or the loss of the terminal
-// cancels its context. If it has not returned after stopTime, or at a second signal, the process ends; it has longer while
-// output is unfinished: see [suite.Unfinished].
+// cancels its context. If it has not returned after stopTime, or at a second signal, the process ends; it has longer
+// while output is unfinished: see [suite.Unfinished].
 func Supervise(errs io.Writer, run func(context.Context) int) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

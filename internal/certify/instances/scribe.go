@@ -156,7 +156,8 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 // review notes what is wrong with a text: with its words, by what a reader finds in it, and last by vectors.
 func (s *Scribe) review(ctx context.Context, p *page, w *request.Written, text string) error {
 	if err := s.court.Hear(ctx, p.forms, w, text, func() bool {
-		return complaintAlone(s.complaint(p, text)) == request.ComplainValue // the rest is not for a judge
+		complaint, _ := s.complaint(p, text)
+		return complaint == request.ComplainValue // the words miss a value: nothing else is for a judge
 	}); err != nil {
 		return err
 	}
@@ -234,8 +235,6 @@ func (s *Scribe) complaint(p *page, text string) (complaint string, doubtful boo
 	defer s.judging.Unlock()
 	return p.Complaint(text), p.Doubtful(text)
 }
-
-func complaintAlone(complaint string, _ bool) string { return complaint }
 
 // disown refuses the texts that the judge vouched for, if it cannot be believed.
 func (s *Scribe) disown() {

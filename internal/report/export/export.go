@@ -124,8 +124,8 @@ func Run(ctx context.Context, run *runs.Run, o Options) (*Summary, error) {
 	return x.summary, nil
 }
 
-// Place has a file or folder written beside out and moves it there when it is complete. After a failure nothing is left; a
-// command that is interrupted waits for that: see [suite.Unfinished].
+// Place has a file or folder written beside out and moves it there when it is complete. After a failure nothing is
+// left; a command that is interrupted waits for that: see [suite.Unfinished].
 func Place(out string, folder bool, write func(partial string) error) error {
 	defer suite.Unfinished()()
 	partial, err := makePartial(out, folder)
