@@ -102,6 +102,8 @@ func TestJudgingProtocols(t *testing.T) {
 		{FreeForm, "```python\nimport time\ntime.sleep(1)\n```", "no", "```python\nimport time\ntime.sleep(1)\n```", ""},
 		{Feedback, "No", "no", "", ""},
 		{Explain, "Decision: No\nExplanation: nobody says where.", "no", "nobody says where.", ""},
+		{Explain, "Decision: No Explanation: nobody says where.", "no", "nobody says where.", ""},
+		{FeasibleThought, "Thought: All is there. Answer: Yes", "yes", "All is there.", ""},
 	} {
 		turn, chat := oneJudgement(t, c.protocol, c.reply, Config{}, view)
 		if got := judged(t, &turn); got != c.want {

@@ -61,11 +61,12 @@ var (
 	wordedVerdict = regexp.MustCompile(`(?i)^[\s"'*_>#-]*(?:(?:the|this|your)[ ](?:user['’]?s?[ ])?(?:request|task|question)[ ]` +
 		`(?:is[ ])?|it[ ]is[ ])?((` + inOtherWords + `)|feasible|possible|answerable|can[ ]be[ ]` + done + `)\b`)
 	// verdictGoesOn matches what may follow the word: anything but a word of the same sentence that changes its meaning
-	// ("no tool", "yes or no").
+	// ("no tool", "yes or no"). The explanation may be labelled in the same line.
 	verdictGoesOn = regexp.MustCompile(
-		`(?i)^(?:["'*_})>\]$` + "`" + `]|\\\)|\s)*(?:$|</|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b)`)
+		`(?i)^(?:["'*_})>\]$` + "`" + `]|\\\)|\s)*(?:$|</|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b|` +
+			explanationWord + `["'*_\s` + "`" + `]*:)`)
 	hasWord          = regexp.MustCompile(`[\pL\pN]`)
-	explanationLabel = regexp.MustCompile(`(?i)^["'*_#\s` + "`" + `]*(?:explanation|reason(?:ing)?|thoughts?|why)["'*_\s` +
+	explanationLabel = regexp.MustCompile(`(?i)^["'*_#\s` + "`" + `]*` + explanationWord + `["'*_\s` +
 		"`" + `]*:["'*_\s` + "`" + `]*`)
 	verdictLabel = regexp.MustCompile(
 		`(?i)(^|[^\pL\pN])(?:final\s+)?(?:answer|decision|verdict|judge?ment|response|conclusion)["'*_)\s` + "`" +
@@ -157,6 +158,9 @@ func plainVerdicts(text string) []verdictMark {
 	}
 	return marks
 }
+
+// explanationWord labels what comes before or after a verdict.
+const explanationWord = `(?:explanation|reason(?:ing)?|thoughts?|why)`
 
 const inOtherWords = `not[ ](?:feasible|possible|answerable)|infeasible|unfeasible|impossible|unanswerable` +
 	`|(?:cannot|can['’]t|can[ ]not)[ ]be[ ]` + done
