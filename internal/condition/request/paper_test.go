@@ -45,8 +45,11 @@ func TestPapersPrompts(t *testing.T) {
 			"still sounds natural", "cannot succeed", "information is missing", "three steps", "\n1. Study", "\n- See how",
 			"\n- Find out which parameters", "\n2. Write down what you think", "\n- Put your thoughts", "\n- Choose what",
 			"context of the dialogue", "\n- Take out nothing but", "\n3. Change the user's request", "\n- Word it", "\n- Leave every",
-			"essential information", "as JSON", `"thought": "`, `"answer": "`, "\nUSER API_Description: {\"name\":\"moor\"}",
-			"\nConversation: ", "user: Hello.", "assistant: What can I do?", "user: Moor the Gull at berth 12."}, 1,
+			"essential information", "as JSON", `"thought": "`, `"answer": "`, "\nUSER API_Description: {", "\nASSISTANT {\n\"thought\": ",
+			"\nUSER API_Description: {", "\nASSISTANT {", "\nUSER API_Description: {", "\nASSISTANT {",
+			"\nUSER API_Description: {", "\nASSISTANT {", "\nUSER API_Description: {", "\nASSISTANT {",
+			"\nUSER API_Description: {\"name\":\"moor\"}",
+			"\nConversation: ", "user: Hello.", "assistant: What can I do?", "user: Moor the Gull at berth 12."}, 6,
 			append(remarks, "The tools:", "one paragraph")},
 	} {
 		text := ""
@@ -71,6 +74,35 @@ func TestPapersPrompts(t *testing.T) {
 				t.Errorf("%s: %q is not in the paper's prompt:\n%s", c.source, lacks, text)
 			}
 		}
+	}
+}
+
+// TestRemovalExamples: figure 21 comes with five worked examples, and each of them is a reply that would be accepted.
+func TestRemovalExamples(t *testing.T) {
+	set, err := prompt.Open(prompt.NamePaper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := request.Removal([]task.Message{{Role: "user", Content: "Moor it."}}, "{}").Question
+	asked, examples := set.Again(question, ""), 0
+	for i, m := range asked {
+		if m.Role != "assistant" {
+			continue
+		}
+		examples++
+		_, conversation, _ := strings.Cut(asked[i-1].Content, "\n\nConversation: ")
+		var talk []task.Message
+		for line := range strings.Lines(conversation) {
+			role, said, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			talk = append(talk, task.Message{Role: role, Content: said})
+		}
+		page := request.Removal(talk, "{}")
+		if text := page.Text(m.Content); strings.Contains(text, "user:") || page.Complaint(text) != "" {
+			t.Errorf("%q of %q: %s", text, page.Own, page.Complaint(text))
+		}
+	}
+	if examples != 5 {
+		t.Errorf("%d examples", examples)
 	}
 }
 

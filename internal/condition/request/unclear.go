@@ -192,7 +192,13 @@ func judgeRemoval(own, said string) string {
 	return ""
 }
 
-// isValueWord reports whether a word may be a value: it has a digit or a capital.
+// isValueWord reports whether a word may be a value: it has a digit or a capital. A capital that begins a sentence with a
+// word without a meaning of its own ("Can you") says nothing; May may be the month.
 func isValueWord(w string) bool {
-	return strings.ContainsAny(w, "0123456789") || w != "I" && strings.ToLower(w) != w
+	lower := strings.ToLower(w)
+	if strings.ContainsAny(w, "0123456789") || w == lower || w == "I" {
+		return strings.ContainsAny(w, "0123456789")
+	}
+	begins := w[1:] == lower[1:] && w != "May"
+	return !begins || len(english.ContentWords(w)) > 0
 }

@@ -48,9 +48,11 @@ func TestRemoval(t *testing.T) {
 	own := "Can you moor the boat Gull at berth 12 before the evening tide?"
 	p := Removal([]task.Message{{Role: "user", Content: own}}, "{}")
 	for said, good := range map[string]bool{
-		"Can you moor my boat before the evening tide?": true,
-		"Can you help me before the evening tide?":      true,
+		"Can you moor my boat before the evening tide?":  true,
+		"Can you help me before the evening tide?":       true,
+		"Where can you help me before the evening tide?": true, // no value begins a sentence so
 		own: false,
+		"Could you moor the boat Gull at berth 12 before the evening tide?":          false,
 		"Can you moor the boat Gull at berth 12 before the tide?":                    false, // nothing that a call needs
 		"Can you moor the boat Heron before the evening tide?":                       false, // another value
 		"Can you moor the boat before the evening tide? Bring sandwiches, ale, maps": false,
