@@ -192,8 +192,8 @@ func judgeRemoval(own, said string) string {
 	return ""
 }
 
-// isValueWord reports whether a word may be a value: it has a digit or a capital. A capital that begins a sentence with a
-// word without a meaning of its own ("Can you") says nothing; May may be the month.
+// isValueWord reports whether a word may be a value: it has a digit or a capital. A capital that begins a sentence with
+// a word without a meaning of its own ("Can you") says nothing; May may be the month.
 func isValueWord(w string) bool {
 	lower := strings.ToLower(w)
 	if strings.ContainsAny(w, "0123456789") || w == lower || w == "I" {
