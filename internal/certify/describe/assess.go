@@ -73,8 +73,8 @@ func judging(p *page, w *Written) prompt.Question {
 // reasons are short names of complaints, for counts.
 var reasons = map[string]string{
 	complainForm: "form", complainName: "name", complainTaken: "name_taken", complainShared: "text_of_another",
-	complainSummary: "summary", complainMissing: "parameters", complainArgument: "parameter_name", complainOldName: "old_name", complainDetail: "parameter_text",
-	complainLeak:  "tells_a_value",
+	complainSummary: "summary", complainMissing: "parameters", complainArgument: "parameter_name",
+	complainOldName: "old_name", complainDetail: "parameter_text", complainLeak: "tells_a_value",
 	complainWords: "too_few_words", complainUnread: "unread", complainUnnamed: "parameter_not_named",
 	complainUntested: "untested", complainTests: "unit_tests", complainType: "type", complainJudged: "judged_wrong",
 	complainUnjudged: "unjudged",

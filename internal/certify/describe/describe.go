@@ -95,8 +95,8 @@ const (
 	complainShared   = "the summary is that of another function: say what tells this one from others"
 	complainSummary  = "the summary is empty, not on one line, or longer than three sentences or 600 bytes"
 	complainMissing  = "parameters does not contain exactly the parameters of the function"
-	complainArgument = "a parameter's name is not made of small letters, digits and underscores, beginning with a letter, is " +
-		"longer than 64 characters, or belongs to two parameters"
+	complainArgument = "a parameter's name is not made of small letters, digits and underscores, beginning with a " +
+		"letter, is longer than 64 characters, or belongs to two parameters"
 	complainOldName  = "the text speaks of a parameter by a name that it does not have: use the names that you give"
 	complainDetail   = "a parameter's description is empty, not on one line, or longer than 400 bytes"
 	complainLeak     = "the text mentions a value of a question or an answer: speak of the columns alone"

@@ -80,8 +80,8 @@ type NoInstance struct{ error }
 // Unwrap returns what users are told.
 func (e *NoInstance) Unwrap() error { return e.error }
 
-// NoneValid is the error of a command all of whose episodes ended because their provider failed. Earlier episodes of the
-// run may be valid.
+// NoneValid is the error of a command all of whose episodes ended because their provider failed. Earlier episodes of
+// the run may be valid.
 type NoneValid struct{ Err error }
 
 // Error returns what users are told.
