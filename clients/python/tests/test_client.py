@@ -156,7 +156,28 @@ def test_gives_up(episode):
     assert "it gave up" in result.stdout.str() and "There is no tool called" in result.stdout.str()
 
 
-def test_the_plugin_refuses_marks_that_mean_nothing(pytester, suite):
-    pytester.makepyfile(f'import pytest\n@pytest.mark.seatrial({str(suite)!r}, faults="exec.none")\ndef test_x(episode): pass\n')
+@pytest.mark.parametrize("given, told", [
+    ("faults='exec.none'", "exec.none"), ("condition='exec.none'", "exec.none"), ("colour='red'", "no argument colour"),
+    ("faults=['exec.timeout'], condition='clean'", "not both"),
+])
+def test_the_plugin_refuses_marks_that_mean_nothing(pytester, suite, given, told):
+    pytester.makepyfile(f"import pytest\n@pytest.mark.seatrial({str(suite)!r}, {given})\ndef test_x(episode): pass\n")
     result = pytester.runpytest_subprocess()
-    assert result.ret != 0 and "exec.none" in result.stdout.str() + result.stderr.str()
+    assert result.ret != 0 and told in result.stdout.str() + result.stderr.str()
+
+
+def test_the_plugin_takes_a_condition(pytester, suite):
+    pytester.makepyfile(f'''
+import pytest
+
+@pytest.mark.seatrial({str(suite)!r}, condition="clean", limit=2, style="func")
+def test_clean(episode):
+    pass
+
+@pytest.mark.seatrial({str(suite)!r}, condition="exec.timeout", limit=1, style="func")
+def test_faulted(episode):
+    pass
+''')
+    result = pytester.runpytest_subprocess("--collect-only", "-q")
+    text = result.stdout.str()
+    assert text.count("::test_clean[") == 2 and text.count("::test_faulted[") == 2 and text.count("exec.timeout") == 1

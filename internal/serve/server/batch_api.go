@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -16,9 +18,54 @@ const maxBatches = 256
 
 // batches are those of an API, by handle.
 type batches struct {
-	mu   sync.Mutex
-	list map[string]*training.Batch
-	made int
+	mu     sync.Mutex
+	list   map[string]*openBatch
+	making int // that have a place in the list already
+	made   int
+}
+
+// openBatch is a batch with what its last request under an idempotency key was answered. A training loop waits for each
+// answer, so it is the last request that is sent again.
+type openBatch struct {
+	*training.Batch
+	keyed  chan struct{} // held by the request under a key; guards the fields below
+	key    string
+	digest [sha256.Size]byte
+	answer []byte
+}
+
+// once answers a request under an idempotency key with what do returns, or with the last answer if it has the same key.
+// Without a key it is done each time. The path is a part of the request.
+func (b *openBatch) once(r *http.Request, body any, do func() ([]byte, error)) ([]byte, error) {
+	key := r.Header.Get(headerKey)
+	if key == "" {
+		return do()
+	}
+	if len(key) > maxName {
+		return nil, refuse(RefusedBad, "An idempotency key has %d bytes at the most.", maxName)
+	}
+	text, err := task.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(append(append(text, 0), r.URL.Path...))
+	select {
+	case b.keyed <- struct{}{}:
+		defer func() { <-b.keyed }()
+	case <-r.Context().Done():
+		return nil, context.Cause(r.Context())
+	}
+	if b.key == key {
+		if b.digest != digest {
+			return nil, refuse(RefusedKey, "The idempotency key was used for another request.")
+		}
+		return b.answer, nil
+	}
+	answer, err := do()
+	if err == nil {
+		b.key, b.digest, b.answer = key, digest, answer
+	}
+	return answer, err
 }
 
 type batchBody struct {
@@ -39,34 +86,27 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 	if !a.read(w, r, &body) {
 		return
 	}
+	if err := a.reserveBatch(); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	var b *training.Batch
+	defer func() { // also after a panic: its place is free again
+		if b == nil {
+			a.addBatch(nil)
+		}
+	}()
 	b, err := a.core.room.New(training.Request{
 		Instances: body.Instances, Sampler: body.Sampler, Size: body.Size, Hints: body.Hints, Scale: body.Scale,
 		Budget: body.Budget, Weights: body.Weights, AutoReset: body.AutoReset, Tools: body.Tools,
 		Digests: body.Digests,
 	})
 	if err != nil {
+		b = nil
 		a.fail(w, r, err)
 		return
 	}
-	x := &a.batches
-	x.mu.Lock()
-	for name, old := range x.list { // those that no one has used for long make room
-		if idle, ok := old.Idle(); ok && idle >= a.core.limits.Idle {
-			delete(x.list, name)
-		}
-	}
-	if len(x.list) >= maxBatches {
-		x.mu.Unlock()
-		a.fail(w, r, refuse(RefusedFull, "There are %d batches, and no more may be.", maxBatches))
-		return
-	}
-	if x.list == nil {
-		x.list = map[string]*training.Batch{}
-	}
-	x.made++
-	name := a.core.sign("batch", strconv.Itoa(x.made))[:32]
-	x.list[name] = b
-	x.mu.Unlock()
+	name := a.addBatch(b)
 	w.Header().Set("Location", "/v1/batches/"+name)
 	a.write(w, r, http.StatusCreated, &struct {
 		URL  string `json:"url"`
@@ -74,7 +114,42 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 	}{"/v1/batches/" + name, b.Size()})
 }
 
-func (a *api) batch(w http.ResponseWriter, r *http.Request) *training.Batch {
+// reserveBatch takes a place in the list before a batch is made.
+func (a *api) reserveBatch() error {
+	x := &a.batches
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for name, old := range x.list { // those that no one has used for long make room
+		if idle, ok := old.Idle(); ok && idle >= a.core.limits.Idle {
+			delete(x.list, name)
+		}
+	}
+	if len(x.list)+x.making >= maxBatches {
+		return refuse(RefusedFull, "There are %d batches, and no more may be.", maxBatches)
+	}
+	x.making++
+	return nil
+}
+
+// addBatch puts a batch in its place and returns its handle; nil gives the place up.
+func (a *api) addBatch(b *training.Batch) string {
+	x := &a.batches
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.making--
+	if b == nil {
+		return ""
+	}
+	if x.list == nil {
+		x.list = map[string]*openBatch{}
+	}
+	x.made++
+	name := a.core.sign("batch", strconv.Itoa(x.made))[:32]
+	x.list[name] = &openBatch{Batch: b, keyed: make(chan struct{}, 1)}
+	return name
+}
+
+func (a *api) batch(w http.ResponseWriter, r *http.Request) *openBatch {
 	a.batches.mu.Lock()
 	b := a.batches.list[r.PathValue("batch")]
 	a.batches.mu.Unlock()
@@ -137,25 +212,36 @@ func batchViewOf(v *task.View) *batchView {
 	}
 }
 
+type resetBody struct {
+	Environments []int    `json:"environments"`
+	Instances    []string `json:"instances"`
+	Seed         *uint64  `json:"seed"`
+	Tools        bool     `json:"tools"`
+	Digests      bool     `json:"tools_digest"`
+}
+
 func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
 	b := a.batch(w, r)
 	if b == nil {
 		return
 	}
-	var body struct {
-		Environments []int    `json:"environments"`
-		Instances    []string `json:"instances"`
-		Seed         *uint64  `json:"seed"`
-		Tools        bool     `json:"tools"`
-		Digests      bool     `json:"tools_digest"`
-	}
+	var body resetBody
 	if !a.read(w, r, &body) {
 		return
 	}
-	views, played, err := b.Reset(r.Context(), body.Environments, body.Instances, body.Seed)
+	text, err := b.once(r, &body, func() ([]byte, error) { return a.reset(r.Context(), b.Batch, &body) })
 	if err != nil {
 		a.fail(w, r, err)
 		return
+	}
+	sendJSON(w, http.StatusOK, text)
+}
+
+// reset begins environments again and returns the answer.
+func (a *api) reset(ctx context.Context, b *training.Batch, body *resetBody) ([]byte, error) {
+	views, played, err := b.Reset(ctx, body.Environments, body.Instances, body.Seed)
+	if err != nil {
+		return nil, err
 	}
 	listed, digests := b.Tools()
 	show := showing{body.Tools || listed, body.Digests || digests}
@@ -165,8 +251,7 @@ func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
 			text = append(text, ',')
 		}
 		if text, err = a.appendView(text, v, show); err != nil {
-			a.fail(w, r, err)
-			return
+			return nil, err
 		}
 	}
 	text = append(text, ']')
@@ -176,12 +261,11 @@ func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
 		}
 		aliases, err := task.Marshal(played)
 		if err != nil {
-			a.fail(w, r, err)
-			return
+			return nil, err
 		}
 		text = append(append(text, `,"instances":`...), aliases...)
 	}
-	sendJSON(w, http.StatusOK, append(text, '}'))
+	return append(text, '}'), nil
 }
 
 // batchTools lists the tools of environments as their views had them, by the digests of the listings.
@@ -216,32 +300,44 @@ func (a *api) batchTools(w http.ResponseWriter, r *http.Request) {
 	a.write(w, r, http.StatusOK, map[string]any{"listings": listings})
 }
 
+type turnsBody struct {
+	Turns []*stepBody `json:"turns"`
+}
+
 func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 	b := a.batch(w, r)
 	if b == nil {
 		return
 	}
-	var body struct {
-		Turns []*stepBody `json:"turns"`
-	}
+	var body turnsBody
 	if !a.read(w, r, &body) {
 		return
 	}
-	turns := make([]*task.Turn, len(body.Turns))
-	for i, t := range body.Turns {
+	text, err := b.once(r, &body, func() ([]byte, error) { return a.turns(r.Context(), b.Batch, body.Turns) })
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	sendJSON(w, http.StatusOK, text)
+}
+
+// turns takes a turn in each environment and returns the answer.
+func (a *api) turns(ctx context.Context, b *training.Batch, list []*stepBody) ([]byte, error) {
+	turns := make([]*task.Turn, len(list))
+	for i, t := range list {
 		if t != nil {
 			turn := t.turn()
 			turns[i] = &turn
 		}
 	}
-	results, err := b.Step(r.Context(), turns)
+	results, err := b.Step(ctx, turns)
 	if err != nil {
-		a.fail(w, r, err)
-		return
+		return nil, err
 	}
 	size := 64
 	for i := range results {
 		a.core.note(results[i].Failed)
+		a.core.note(results[i].NotBegun)
 		size += 64
 		for j := range results[i].Observations {
 			size += 160 + len(results[i].Observations[j].Content)
@@ -257,11 +353,10 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if text, err = a.appendResult(text, b, &results[i]); err != nil {
-			a.fail(w, r, err)
-			return
+			return nil, err
 		}
 	}
-	sendJSON(w, http.StatusOK, append(text, `]}`...))
+	return append(text, `]}`...), nil
 }
 
 // appendResult writes the result of one environment's turn. Results of tools are JSON already and are copied.
@@ -281,6 +376,9 @@ func (a *api) appendResult(text []byte, b *training.Batch, r *training.Result) (
 	text = strconv.AppendBool(text, r.Truncated)
 	if r.Failed != nil {
 		text = append(text, `,"failed":true`...)
+	}
+	if r.NotBegun != nil {
+		text = append(text, `,"not_begun":true`...)
 	}
 	if a.core.config.Rewards {
 		text = append(text, `,"reward":`...)

@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -434,5 +436,154 @@ func TestOneEnvironmentFails(t *testing.T) {
 	}
 	if len(failures) != 1 || !strings.Contains(failures[0], "the disk is gone") {
 		t.Errorf("failures: %q", failures)
+	}
+}
+
+// leaving are worlds that are gone for one task from now on.
+type leaving struct {
+	worlds *proof.Worlds
+	gone   *string
+}
+
+// Worlds implements [episode.Worlds].
+func (l leaving) Worlds(ctx context.Context, in *suite.Instance, t *task.Task) (
+	environment.World, []environment.World, error,
+) {
+	if t.ID == *l.gone {
+		return nil, nil, errors.New("the disk is gone")
+	}
+	return l.worlds.Worlds(ctx, in, t)
+}
+
+// TestOneEnvironmentCannotBegin: an environment that cannot begin again by itself keeps its reward, and takes nothing
+// from the others; it begins at a later turn.
+func TestOneEnvironmentCannotBegin(t *testing.T) {
+	h, worlds := openHarbour(t)
+	var ids, tasks []string
+	for _, in := range instances(t, task.StyleFunc) {
+		if len(in.Conditions) == 0 && !slices.Contains(tasks, in.Task) && len(ids) < 3 {
+			ids, tasks = append(ids, in.ID), append(tasks, in.Task)
+		}
+	}
+	gone, index := "", h.Index()
+	core := newCore(t, func(c *server.Config) { c.Worlds = leaving{worlds, &gone} })
+	b, err := core.Training().New(training.Request{Instances: ids, AutoReset: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Reset(t.Context(), nil, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	step := func() []training.Result {
+		turns := make([]*task.Turn, len(ids))
+		for i := range turns {
+			turns[i] = &task.Turn{Actions: []task.Action{{Kind: task.ActionAnswer, Answer: json.RawMessage(`0`)}}}
+		}
+		list := planTurns(t, index[tasks[1]], nil)
+		for _, turn := range list[:len(list)-1] {
+			if _, err := b.Step(t.Context(), []*task.Turn{nil, turn, nil}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		turns[1] = list[len(list)-1]
+		results, err := b.Step(t.Context(), turns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results
+	}
+	gone = tasks[1]
+	for i, r := range step() {
+		if lost := i == 1; !r.Ended || (r.NotBegun != nil) != lost || (r.View == nil) != lost || (r.Reward == 1) != lost {
+			t.Errorf("environment %d: %+v", i, r)
+		}
+	}
+	if results, err := b.Step(t.Context(), []*task.Turn{nil, {}, nil}); err != nil || results[1].NotBegun == nil ||
+		!results[1].Done || results[1].Ended {
+		t.Errorf("an environment that cannot begin gives %+v, %v", results, err)
+	}
+	gone = ""
+	if results, err := b.Step(t.Context(), []*task.Turn{nil, {}, nil}); err != nil || results[1].View == nil ||
+		results[1].NotBegun != nil {
+		t.Errorf("an environment that can begin again gives %+v, %v", results, err)
+	}
+	if r := step()[1]; r.Reward != 1 || r.View == nil {
+		t.Errorf("an environment that began late: %+v", r)
+	}
+}
+
+// TestBatchKeys: a request that is sent again under its idempotency key is answered as it was, and plays nothing.
+func TestBatchKeys(t *testing.T) {
+	s := newSite(t, newCore(t, nil), server.Options{})
+	_, _, header := s.do(http.MethodPost, "/v1/batches", `{"sampler":{"style":"func"},"size":2,"auto_reset":true}`)
+	at := header.Get("Location")
+	post := func(path, key, body string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+at+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Idempotency-Key", key)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text)
+	}
+	const turns = `{"turns":[{"actions":[{"kind":"answer","answer":1}]},{"actions":[{"kind":"call","tool":"none"}]}]}`
+	for _, c := range []struct{ path, body, other string }{
+		{"/reset", `{"seed":5}`, `{"seed":6}`}, {"/reset", ``, `{"tools":true}`}, {"/steps", turns, `{"turns":[null,null]}`},
+	} {
+		key := c.body + c.path + "-key"
+		status, first := post(c.path, key[:8], c.body)
+		if again, text := post(c.path, key[:8], c.body); status != http.StatusOK || again != status || text != first {
+			t.Errorf("%s: %d %s, then %d %s", c.path, status, first, again, text)
+		}
+		if again, text := post(c.path, key[:8], c.other); again != http.StatusUnprocessableEntity {
+			t.Errorf("%s: another request under the key: %d %s", c.path, again, text)
+		}
+		if again, text := post(c.path, "next", c.body); c.path == "/steps" && (again != http.StatusOK || text == first) {
+			t.Errorf("%s: another key: %d %s", c.path, again, text)
+		}
+	}
+	if again, _ := post("/reset", strings.Repeat("k", 1<<10), ""); again != http.StatusBadRequest {
+		t.Errorf("a long key is answered with %d", again)
+	}
+}
+
+// TestBatchesAreBounded: a batch above the limit is refused before it is made, and one that was refused takes no place.
+func TestBatchesAreBounded(t *testing.T) {
+	worlds := 0
+	s := newSite(t, newCore(t, func(c *server.Config) {
+		fresh := c.Fresh
+		c.Fresh = func(k int) (training.Fresh, error) {
+			worlds++
+			return fresh(k)
+		}
+	}), server.Options{})
+	for range 3 {
+		if status, _, _ := s.do(http.MethodPost, "/v1/batches", `{}`); status != http.StatusBadRequest {
+			t.Errorf("an empty batch: %d", status)
+		}
+	}
+	var first string
+	for range 256 {
+		status, text, header := s.do(http.MethodPost, "/v1/batches", `{"sampler":{}}`)
+		if status != http.StatusCreated {
+			t.Fatalf("%d %s", status, text)
+		}
+		first = header.Get("Location")
+	}
+	const more = `{"sampler":{"worlds":1}}`
+	if status, text, _ := s.do(http.MethodPost, "/v1/batches", more); status != http.StatusServiceUnavailable || worlds > 0 {
+		t.Errorf("one more batch: %d %s; %d worlds were made for it", status, text, worlds)
+	}
+	s.do(http.MethodDelete, first, "")
+	if status, text, _ := s.do(http.MethodPost, "/v1/batches", more); status != http.StatusCreated || worlds == 0 {
+		t.Errorf("a batch in the place of another: %d %s, %d worlds", status, text, worlds)
 	}
 }

@@ -28,16 +28,19 @@ type Fault struct {
 	Landed     bool // its effect reached the client
 }
 
-// parentForm is a traceparent (W3C Trace Context, section 3.2).
-var parentForm = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+// parentForm is a traceparent (W3C Trace Context, section 3.2). Only later versions have more fields.
+var parentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
 
 // parent reads a traceparent; both ids are "" if the text is not one.
 func parent(text string) (trace, span string) {
 	m := parentForm.FindStringSubmatch(text)
-	if m == nil || strings.Trim(m[1], "0") == "" || strings.Trim(m[2], "0") == "" {
+	switch {
+	case m == nil, strings.Trim(m[2], "0") == "", strings.Trim(m[3], "0") == "":
+		return "", ""
+	case m[1] == "ff", m[1] == "00" && m[4] != "":
 		return "", ""
 	}
-	return m[1], m[2]
+	return m[2], m[3]
 }
 
 // Began returns a call that begins now; nil if nothing is sent. A call in an episode is sent only if its client named

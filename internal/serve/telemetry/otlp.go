@@ -147,9 +147,9 @@ func Open(address, headers, version string, now func() time.Time) (*Exporter, er
 		return nil, nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, diag.Usagef("--otlp is not the address of a collector").
-			WithHint("--otlp http://127.0.0.1:4318")
+			WithHint("--otlp http://127.0.0.1:4318; keys go into " + HeadersVariable)
 	}
 	e := &Exporter{base: strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/v1/traces"), headers: map[string]string{},
 		now: now, began: now(), client: http.Client{Timeout: sendTime,

@@ -294,7 +294,8 @@ func TestCallsJoinTheTraceOfTheirClient(t *testing.T) {
 	e := openTo(t, c.URL)
 	const id, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	for _, text := range []string{"00-" + id + "-" + parent + "-01", "", "00-" + strings.Repeat("0", 32) + "-" + parent + "-01",
-		"00-" + id + "-xyz-01"} {
+		"00-" + id + "-xyz-01", "ff-" + id + "-" + parent + "-01", "00-" + id + "-" + parent + "-01-more",
+		"cc-" + id + "-" + parent + "-01-more"} {
 		e.Began(Call{Session: 1, Number: 2, Tool: "query", Request: `"r1"`, Parent: text}).Ended(true,
 			[]Fault{{Rule: "r", Kind: "exec.timeout", Landed: true}})
 	}
@@ -303,18 +304,18 @@ func TestCallsJoinTheTraceOfTheirClient(t *testing.T) {
 	}
 	for i, s := range c.spans {
 		joined := hex.EncodeToString(s.TraceId) == id && hex.EncodeToString(s.ParentSpanId) == parent
-		if joined != (i == 0) || len(s.TraceId) != 16 || len(s.SpanId) != 8 || len(s.Events) != 1 ||
+		if joined != (i == 0 || i == 6) || len(s.TraceId) != 16 || len(s.SpanId) != 8 || len(s.Events) != 1 ||
 			attributeOf(s.Attributes, errorType) != "tool_error" || attributeOf(s.Attributes, rpcRequest) != "r1" {
 			t.Errorf("call %d: %v", i, s)
 		}
 	}
-	if len(c.spans) != 4 {
+	if len(c.spans) != 7 {
 		t.Errorf("%d spans", len(c.spans))
 	}
 }
 
 func TestAddressesOfCollectors(t *testing.T) {
-	for _, address := range []string{"collector:4318", "ftp://x", "http://", "::"} {
+	for _, address := range []string{"collector:4318", "ftp://x", "http://", "::", "http://x?key=secret", "http://x#y"} {
 		if e, err := Open(address, "", "", time.Now); err == nil || e != nil {
 			t.Errorf("%q opens", address)
 		}

@@ -58,6 +58,7 @@ type seat struct {
 	env      *environment.Environment // nil once it has ended
 	view     *task.View               // of the last beginning
 	content  int
+	waiting  bool // it could not begin again by itself, and tries at its next turn
 }
 
 // Result is the result of one environment's turn.
@@ -78,6 +79,9 @@ type Result struct {
 	// Failed is Seatrial's own failure in this environment: nil for all else. The episode has ended then, as truncated and
 	// without a reward, and does not count; the other environments continue.
 	Failed error
+	// NotBegun is Seatrial's own failure to begin the next episode, where the environment begins again by itself. What the
+	// turn gave stands, and the environment tries again at its next turn.
+	NotBegun error
 }
 
 // maxWeight bounds the weights of rewards, so that rewards are numbers.
@@ -202,14 +206,6 @@ func (b *Batch) draw(at *seat) (err error) {
 	return err
 }
 
-// instance returns the id of what an environment plays, "" before the first reset.
-func (b *Batch) instance(i int) string {
-	if b.seats[i].instance == nil {
-		return ""
-	}
-	return b.seats[i].instance.ID
-}
-
 func (b *Batch) enter(ctx context.Context) (leave func(), err error) {
 	done, open := b.room.config.Enter()
 	if !open {
@@ -251,7 +247,7 @@ func (b *Batch) begin(at *seat) (*task.View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("environment of %s: %w", at.instance.ID, err)
 	}
-	at.env, at.view, at.content = env, env.View(), 0
+	at.env, at.view, at.content, at.waiting = env, env.View(), 0, false
 	return at.view, nil
 }
 
@@ -291,7 +287,8 @@ func (b *Batch) Step(ctx context.Context, turns []*task.Turn) ([]Result, error) 
 	if stopping := b.room.config.Stopping; stopping.Err() != nil {
 		return nil, context.Cause(stopping)
 	}
-	return results, b.again(turns, results)
+	b.again(turns, results)
+	return results, nil
 }
 
 // failed is the result of a turn in an environment that failed.
@@ -306,26 +303,34 @@ func failed(turn *task.Turn, err error) Result {
 // CodeFailed is the code of observations in an environment that failed.
 const CodeFailed = "environment_failed"
 
-// again begins the environments again that ended, one after the other, so that a sampler draws in their order.
-func (b *Batch) again(turns []*task.Turn, results []Result) (err error) {
+// again begins the environments again that ended, one after the other, so that a sampler draws in their order. One that
+// cannot begin says so in its own result.
+func (b *Batch) again(turns []*task.Turn, results []Result) {
 	if !b.request.AutoReset {
-		return nil
+		return
 	}
 	for i := range b.seats {
-		if turns[i] == nil || !results[i].Ended {
+		at, r := &b.seats[i], &results[i]
+		if turns[i] == nil || !r.Ended && !at.waiting {
 			continue
 		}
-		if b.sampler != nil {
-			if err := b.draw(&b.seats[i]); err != nil {
-				return err
-			}
+		if r.NotBegun = b.next(at); r.NotBegun == nil {
+			r.View, r.Instance = at.view, at.instance.ID
 		}
-		if results[i].View, err = b.begin(&b.seats[i]); err != nil {
+		at.waiting = r.NotBegun != nil
+	}
+}
+
+// next begins an environment again, on what the sampler draws where there is one.
+func (b *Batch) next(at *seat) (err error) {
+	defer diag.Guard(&err, "environment")
+	if b.sampler != nil {
+		if err := b.draw(at); err != nil {
 			return err
 		}
-		results[i].Instance = b.instance(i)
 	}
-	return nil
+	_, err = b.begin(at)
+	return err
 }
 
 // step takes a turn in one environment. An environment that fails or panics is not used again.

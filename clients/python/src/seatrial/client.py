@@ -183,14 +183,14 @@ class Batch:
         """Begins environments again, all by default, and returns their views. Options are those of the reset. Views that
         list the same tools share the list."""
         chosen = None if environments is None else list(environments)
-        reply = self._client.send(wire.post(self.path + "/reset", wire.digested({"environments": chosen, **options})))
+        reply = self._client.send(wire.post(self.path + "/reset", wire.digested({"environments": chosen, **options}), keyed=True))
         views: list[dict[str, Any]] = reply["views"]
         self._complete(dict(zip(range(self.size) if chosen is None else chosen, views)))
         return views
 
     def step(self, turns: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
         """Takes a turn in each environment; None lets one be. A turn is {"actions": [...]}."""
-        reply = self._client.send(wire.post(self.path + "/steps", {"turns": list(turns)}))
+        reply = self._client.send(wire.post(self.path + "/steps", {"turns": list(turns)}, keyed=True))
         results: list[dict[str, Any] | None] = reply["results"]
         self._complete({i: r["view"] for i, r in enumerate(results) if r is not None and "view" in r})
         return results

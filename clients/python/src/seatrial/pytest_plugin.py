@@ -33,8 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declares the mark."""
     config.addinivalue_line(
         "markers",
-        "seatrial(suite, faults=(), limit=None, agent=None, out=None, hints=None, scale=None, **selection): "
-        "play instances of a suite; selection is style, split, database, difficulty, task",
+        "seatrial(suite, faults=(), condition=None, limit=None, agent=None, out=None, hints=None, scale=None, budget=None, "
+        "protocol=None, **selection): play instances of a suite; selection is style, split, database, difficulty, task",
     )
     config.stash[_servers] = {}
     config.stash[_stack] = contextlib.ExitStack()
@@ -44,6 +44,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Ends the servers."""
     if _stack in config.stash:
         config.stash[_stack].close()
+
+
+_MADE = ("hints", "scale", "budget", "protocol")
+_SELECTION = ("style", "split", "database", "difficulty", "task")
+
+
+def _conditions(options: dict[str, Any]) -> list[str]:
+    """The conditions under which instances are played: those of `faults`, or the one of `condition`, which is another
+    word for it. None means clean instances."""
+    faults, condition = options.pop("faults", None) or [], options.pop("condition", None)
+    chosen = [faults] if isinstance(faults, str) else list(faults)
+    if condition is None:
+        return chosen
+    if chosen:
+        raise pytest.UsageError("@pytest.mark.seatrial takes faults or a condition, not both")
+    return [] if condition == "clean" else [str(condition)]
 
 
 def _server(config: pytest.Config, suite: str, out: str | None) -> Server:
@@ -75,12 +91,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if len(mark.args) != 1 or "episode" not in metafunc.fixturenames:
         raise pytest.UsageError("@pytest.mark.seatrial(suite, ...) marks a test with the argument `episode`")
     options = dict(mark.kwargs)
-    faults = options.pop("faults", ())
-    faults = [faults] if isinstance(faults, str) else list(faults)
+    faults = _conditions(options)
     limit, agent = options.pop("limit", None), options.pop("agent", None) or metafunc.function.__name__
-    made = {name: options.pop(name) for name in ("hints", "scale", "budget", "protocol") if name in options}
+    made = {name: options.pop(name) for name in _MADE if name in options}
+    out = options.pop("out", None)
+    if unknown := sorted(set(options) - set(_SELECTION)):
+        known = ", ".join(sorted(("faults", "condition", "limit", "agent", "out", *_MADE, *_SELECTION)))
+        raise pytest.UsageError(f"@pytest.mark.seatrial has no argument {', '.join(unknown)}; it has {known}")
     try:
-        server = _server(metafunc.config, str(mark.args[0]), options.pop("out", None))
+        server = _server(metafunc.config, str(mark.args[0]), out)
         list_ = _instances(server, faults, limit, options)
     except (Refused, RuntimeError, OSError) as error:
         raise pytest.UsageError(f"@pytest.mark.seatrial: {error}") from error
