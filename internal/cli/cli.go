@@ -273,6 +273,9 @@ func (a *app) root() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseJSON(cmd); err != nil {
+				return err
+			}
 			if err := settings.Fill(cmd, settings.Sources{
 				File: a.config, Getenv: a.Getenv, Environ: a.Environ,
 				Other: []string{settings.VariablePrefix + "SHARED", tokenVariable}, // the tests' own, and the server's token
@@ -301,6 +304,17 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand((&browse.Host{Host: host}).Command(), a.reproducer(host).Command(),
 		(&merge.Host{Host: host, Meter: a.counter("merge")}).Command(), (&prompts.Host{Host: host}).Command())
 	return root
+}
+
+// refuseJSON refuses the flag --json for commands that have no result to print. A setting for all commands is not meant
+// for them.
+func refuseJSON(cmd *cobra.Command) error {
+	for c := cmd; c.HasParent(); c = c.Parent() {
+		if name := c.Name(); (name == "worker" || name == "completion") && cmd.Flags().Changed("json") {
+			return diag.Usagef("%s has no result to print as JSON", name).WithHint("leave --json out")
+		}
+	}
+	return nil
 }
 
 // host is what the commands of other packages share with those here.

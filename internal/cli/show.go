@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/report/export"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/story"
 	"github.com/seatrial/seatrial/internal/report/table"
@@ -133,11 +134,12 @@ func (a *app) exportBundle(ctx context.Context, path, suiteDir, out string, filt
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, text.Bytes(), 0o600); err != nil {
+	err = export.Place(out, false, func(partial string) error { return os.WriteFile(partial, text.Bytes(), 0o600) })
+	if err != nil {
 		return err
 	}
 	if a.asJSON {
-		return nil
+		return a.printJSON(export.Summary{Format: export.SummaryFormat, Out: out, Written: n})
 	}
 	a.printf("%s and %d clean ones: %s\n", table.Counted(len(ids), "episode"), n-len(ids), out)
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/export"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/task"
@@ -107,7 +108,7 @@ func (h *Host) writeSheet(list []*explained, name string, n int, seed uint64) er
 		return err
 	}
 	if h.JSON() {
-		return nil
+		return h.PrintJSON(export.Summary{Format: export.SummaryFormat, Out: name, Written: len(list)})
 	}
 	h.Printf("%s: %d explanations; write %s or %s as the verdict of each, and your name as the reviewer\n", name,
 		len(list), verdictRight, verdictWrong)
