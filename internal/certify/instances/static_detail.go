@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/restate"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
@@ -17,12 +18,12 @@ import (
 func saidOf(t *task.Task) []request.Said {
 	forms := possible(t)
 	var list []request.Said
-	for _, c := range t.Needed() {
+	for i, c := range t.Needed() {
 		for _, name := range slices.Sorted(maps.Keys(c.Arguments)) {
 			leavesOf(c.Arguments[name], false, func(v task.Value, part bool) {
 				one := request.Said{Argument: name, Value: v, Part: part}
 				if !part {
-					one.Forms = forms[name]
+					one.Forms = forms.Of(i, name)
 				}
 				list = append(list, one)
 			})
@@ -31,18 +32,18 @@ func saidOf(t *task.Task) []request.Said {
 	return list
 }
 
-// possible lists the texts and numbers that are right for each argument of a task's first call, as its corpus lists
-// them.
-func possible(t *task.Task) map[string][]task.Value {
+// possible lists the texts and numbers that are right for each argument of a task's calls, as its corpus lists them.
+func possible(t *task.Task) restate.Forms {
 	if t.Gold.Expected == nil || t.Gold.Expected.Answers == "" {
 		return nil
 	}
 	var answers []map[string]map[string][]json.RawMessage
-	if json.Unmarshal([]byte(t.Gold.Expected.Answers), &answers) != nil || len(answers) == 0 {
+	if json.Unmarshal([]byte(t.Gold.Expected.Answers), &answers) != nil {
 		return nil
 	}
-	forms := map[string][]task.Value{}
-	for _, function := range answers[:1] {
+	list := make(restate.Forms, len(answers))
+	for i, function := range answers {
+		list[i] = map[string][]task.Value{}
 		for _, arguments := range function {
 			for name, values := range arguments {
 				for _, raw := range values {
@@ -52,13 +53,13 @@ func possible(t *task.Task) map[string][]task.Value {
 					}
 					switch v.(type) {
 					case string, int64, float64:
-						forms[name] = append(forms[name], task.MustScalar(v))
+						list[i][name] = append(list[i][name], task.MustScalar(v))
 					}
 				}
 			}
 		}
 	}
-	return forms
+	return list
 }
 
 func leavesOf(v any, part bool, visit func(v task.Value, part bool)) {

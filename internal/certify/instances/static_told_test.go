@@ -1,6 +1,7 @@
 package instances
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,5 +16,22 @@ func TestToldListsAnyValue(t *testing.T) {
 	}}}
 	if text := told(tools); !strings.Contains(text, `["a"]`) || !strings.Contains(text, `{"b":1}`) {
 		t.Errorf("%q lacks a listed value", text)
+	}
+}
+
+// TestSaidOfKeepsFormsOfACall: the possible values of one parallel call are no forms of another one's value.
+func TestSaidOfKeepsFormsOfACall(t *testing.T) {
+	tk := &task.Task{
+		Plans: []task.Plan{{Calls: []task.Call{
+			{Tool: "weather", Arguments: map[string]any{"city": "New York"}},
+			{Tool: "weather", Arguments: map[string]any{"city": "Lagos"}},
+		}}},
+		Gold: task.Gold{Expected: &task.Expected{
+			Answers: `[{"weather":{"city":["New York","NYC"]}},{"weather":{"city":["Lagos"]}}]`}},
+	}
+	for i, want := range [][]task.Value{{task.Text("New York"), task.Text("NYC")}, {task.Text("Lagos")}} {
+		if got := saidOf(tk)[i].Forms; !slices.Equal(got, want) {
+			t.Errorf("call %d: %v, want %v", i, got, want)
+		}
 	}
 }

@@ -161,7 +161,7 @@ func (r *Restater) places(form string) []place {
 		c := &r.task.Plans[0].Calls[i]
 		for _, name := range slices.Sorted(maps.Keys(c.Arguments)) {
 			if given, is := task.Scalar(c.Arguments[name]); is {
-				if _, says := formsOf(append([]task.Value{given}, r.forms[name]...))[form]; says {
+				if _, says := formsOf(append([]task.Value{given}, r.forms.Of(i, name)...))[form]; says {
 					list = append(list, place{i, name})
 				}
 			}
@@ -185,7 +185,7 @@ func (r *Restater) open(text string) ([]string, error) {
 			if !is {
 				continue
 			}
-			texts := formsOf(append([]task.Value{given}, r.forms[name]...))
+			texts := formsOf(append([]task.Value{given}, r.forms.Of(i, name)...))
 			for _, form := range slices.SortedFunc(maps.Keys(texts), longestFirst) {
 				if !once(own, form) {
 					continue

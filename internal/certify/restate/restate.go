@@ -20,16 +20,31 @@ import (
 type Restater struct {
 	task    *task.Task
 	entry   *callcheck.Entry
-	forms   map[string][]task.Value
+	forms   Forms
 	others  []*task.Task
 	judged  []request.Judged   // forms that mean values, by a judge
 	Made    *request.Rewording // what a request became
 	changed bool
 }
 
+// Forms are the right values of arguments, by the call of the right plan and the argument's name. One element is of all
+// calls.
+type Forms []map[string][]task.Value
+
+// Of lists the right values of an argument of a call; calls count from 0.
+func (f Forms) Of(call int, argument string) []task.Value {
+	switch {
+	case len(f) == 1:
+		return f[0][argument]
+	case call < len(f):
+		return f[call][argument]
+	}
+	return nil
+}
+
 // New returns what restates a task, nil if no value of a right call is known. Forms are further right values of
 // arguments; the values of other tasks are what a judge must not take for them.
-func New(tk *task.Task, forms map[string][]task.Value, others []*task.Task) (*Restater, error) {
+func New(tk *task.Task, forms Forms, others []*task.Task) (*Restater, error) {
 	if len(tk.Plans) == 0 || tk.Gold.Expected == nil || tk.Gold.Expected.Answers == "" {
 		return nil, nil
 	}
@@ -43,11 +58,11 @@ func New(tk *task.Task, forms map[string][]task.Value, others []*task.Task) (*Re
 // Restore writes the values of a text as the request has them, if the lenient grader accepts the forms that the text
 // has, and records these forms.
 func (r *Restater) Restore(text string) (string, error) {
-	own, forms := r.task.Question(), r.forms
+	own := r.task.Question()
 	for i := range r.task.Plans[0].Calls {
 		for _, name := range slices.Sorted(maps.Keys(r.task.Plans[0].Calls[i].Arguments)) {
 			given, _ := task.Scalar(r.task.Plans[0].Calls[i].Arguments[name]) // lists and objects have no other form
-			texts := formsOf(append([]task.Value{given}, forms[name]...))
+			texts := formsOf(append([]task.Value{given}, r.forms.Of(i, name)...))
 			for _, form := range slices.SortedFunc(maps.Keys(texts), longestFirst) {
 				at := strings.Index(own, form)
 				if at < 0 || !english.Bounded(own, at, at+len(form)) || strings.Contains(text, form) {
@@ -113,7 +128,7 @@ func (r *Restater) Change(made *request.Rewording) (bool, error) {
 	r.Made = made
 	for i := range r.task.Plans[0].Calls {
 		for _, name := range slices.Sorted(maps.Keys(r.task.Plans[0].Calls[i].Arguments)) {
-			if err := r.change(i, name, r.forms[name]); err != nil {
+			if err := r.change(i, name); err != nil {
 				return false, err
 			}
 		}
@@ -122,10 +137,9 @@ func (r *Restater) Change(made *request.Rewording) (bool, error) {
 }
 
 // change writes the value of one argument of one call in another form, if the user's last message says it once.
-func (r *Restater) change(call int, name string, others []task.Value) error {
+func (r *Restater) change(call int, name string) error {
 	given, _ := task.Scalar(r.task.Plans[0].Calls[call].Arguments[name])
-	said := append([]task.Value{given}, others...)
-	texts := formsOf(said)
+	texts := formsOf(append([]task.Value{given}, r.forms.Of(call, name)...))
 	var message *task.Message // the last of the user, which is what is reworded
 	for i := range r.Made.Messages {
 		if r.Made.Messages[i].Role == "user" {

@@ -28,9 +28,9 @@ func OtherForms(said string) []string {
 	for _, form := range dateForms(said) {
 		add(form)
 	}
-	for _, form := range []string{" Inc.", " Inc", ", Inc.", " Ltd.", " Corporation", " Corp."} {
+	for _, form := range []string{" Inc.", " Inc", " Ltd.", " Corporation", " Corp."} {
 		if name, found := strings.CutSuffix(said, form); found {
-			add(name)
+			add(strings.TrimSuffix(name, ","))
 		}
 	}
 	add(strings.ReplaceAll(said, " and ", " & "))

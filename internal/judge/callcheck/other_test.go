@@ -56,3 +56,12 @@ func TestOtherForms(t *testing.T) {
 		t.Errorf("forms of numbers: %q, %q, %q", OtherNumbers(7), OtherNumbers(12000), OtherNumbers(2012))
 	}
 }
+
+// TestCompanyWithoutItsForm: the comma before a legal form goes with it.
+func TestCompanyWithoutItsForm(t *testing.T) {
+	for _, said := range []string{"Ostrom, Inc.", "Ostrom Inc", "Ostrom, Ltd."} {
+		if forms := OtherForms(said); !slices.Equal(forms, []string{"Ostrom"}) {
+			t.Errorf("%q has the forms %q", said, forms)
+		}
+	}
+}
