@@ -172,7 +172,7 @@ func TestLogsHaveASampleForEachEpisode(t *testing.T) {
 	if err != nil || len(files) != 2 { // one for each agent, and nothing else
 		t.Fatalf("%v, %v", files, err)
 	}
-	samples := 0
+	samples, references := 0, 0
 	for _, file := range files {
 		archive, err := zip.OpenReader(filepath.Join(out, file.Name()))
 		if err != nil {
@@ -199,10 +199,23 @@ func TestLogsHaveASampleForEachEpisode(t *testing.T) {
 				continue
 			}
 			var sample struct {
-				UUID   string
-				Scores scores
+				UUID     string
+				Scores   scores
+				Messages []struct{ Role, Content string }
+				Output   struct{ Completion string }
 			}
 			read(member.Name, &sample)
+			last := sample.Messages[len(sample.Messages)-1]
+			for _, m := range sample.Messages {
+				if m.Role == "assistant" {
+					last = m
+				}
+			}
+			if said := sample.Output.Completion; said != "" && (strings.Contains(said, "`") || last.Content != drawn(said)) {
+				t.Errorf("%s: scorers read %q, and the viewer shows %q", member.Name, said, last.Content)
+			} else if strings.HasPrefix(said, "$") {
+				references++
+			}
 			if got, want := summaries[own].Scores, sample.Scores; want["seatrial"].Answer == "" ||
 				len(want["seatrial"].Answer) <= answerShown && !maps.Equal(got, want) {
 				t.Errorf("%s: the list shows %v, the sample has %v", member.Name, got, want)
@@ -227,6 +240,17 @@ func TestLogsHaveASampleForEachEpisode(t *testing.T) {
 	}
 	if total, _, err := run.Store.State(context.Background()); err != nil || samples != total || summary.Written != total {
 		t.Errorf("%d samples, %d written, %d episodes (%v)", samples, summary.Written, total, err)
+	}
+	if references == 0 {
+		t.Error("no answer is a reference")
+	}
+	for said, want := range map[string]string{
+		"$call_1$": "`$call_1$`", "5 $": "5 $", "a": "a", "$a` $b": "``$a` $b``", "`$a$`": "`` `$a$` ``",
+		"x = $a$\ny": "```\nx = $a$\ny\n```", "```$a$\n": "````\n```$a$\n\n````",
+	} {
+		if got := drawn(said); got != want {
+			t.Errorf("%q is shown as %q, want %q", said, got, want)
+		}
 	}
 }
 

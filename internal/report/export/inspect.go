@@ -238,7 +238,7 @@ func (x *exporter) sample(e *played, model string) object {
 		c.add(&turns[i])
 		said = cmp.Or(turns[i].said, said)
 	}
-	s["output"] = output(model, object{"role": "assistant", "content": said}, "stop")
+	s["output"] = output(model, object{"role": "assistant", "content": said}, said, "stop") // scorers read it: as it was
 	if end := e.Transcript.End(); end != nil && end.Usage != nil && model != noModel {
 		s["model_usage"] = object{model: inspectUsage(*end.Usage)}
 	}
@@ -247,7 +247,8 @@ func (x *exporter) sample(e *played, model string) object {
 		value = "C"
 	}
 	if g.Valid {
-		score := object{"value": value, "answer": said, "explanation": cmp.Or(g.Cause, g.Outcome), "metadata": g.Whole()}
+		score := object{"value": value, "answer": drawn(said), "explanation": cmp.Or(g.Cause, g.Outcome),
+			"metadata": g.Whole()}
 		s["scores"] = object{scorer: score}
 		c.event(len(e.Transcript.Events)-1, object{"event": "score", "score": score, "target": s["target"],
 			"scorer": scorer})
@@ -329,7 +330,8 @@ func (c *inspectChat) event(at int, event object) {
 // add adds a turn.
 func (c *inspectChat) add(t *turn) {
 	before := len(c.messages)
-	message, stop := object{"role": "assistant", "content": cmp.Or(t.said, t.thought)}, "stop"
+	said := cmp.Or(t.said, t.thought)
+	message, stop := object{"role": "assistant", "content": drawn(said)}, "stop"
 	var calls []object
 	for _, k := range t.calls {
 		calls = append(calls, object{"id": k.id, "function": k.tool, "arguments": k.arguments, "type": "function"})
@@ -339,7 +341,7 @@ func (c *inspectChat) add(t *turn) {
 	}
 	if t.decision != nil {
 		c.message(message)
-		made := output(c.model, message, stop)
+		made := output(c.model, message, said, stop)
 		made["usage"] = inspectUsage(t.decision.Usage)
 		c.event(t.first, object{"event": "model", "model": c.model, "input": []any{}, "tools": []any{},
 			"input_refs": [][2]int{{0, before}}, "tool_choice": "auto", "config": object{}, "output": made,
@@ -373,9 +375,31 @@ func toolError(e *task.ToolError) object {
 	return object{"type": kind, "message": e.Error()}
 }
 
-func output(model string, message object, stop string) object {
-	return object{"model": model, "completion": message["content"],
+func output(model string, message object, completion, stop string) object {
+	return object{"model": model, "completion": completion,
 		"choices": []object{{"message": message, "stop_reason": stop}}}
+}
+
+// drawn is a text for Inspect's viewer, which draws what two dollar signs enclose as a formula. A text with two of
+// them, such as the reference $call_1$, is shown as code.
+func drawn(s string) string {
+	if strings.Count(s, "$") < 2 {
+		return s
+	}
+	fence := "`"
+	if strings.Contains(s, "\n") {
+		fence = "```"
+	}
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if strings.Contains(s, "\n") {
+		return fence + "\n" + s + "\n" + fence
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return fence + s + fence
 }
 
 // answerShown is how many characters of an answer a list of samples shows. The sample has all of it.
@@ -408,7 +432,7 @@ func summaryOf(s object) object {
 	scores := object{}
 	for name, v := range s["scores"].(object) {
 		score := v.(object)
-		scores[name] = object{"value": score["value"], "answer": brief(score["answer"].(string)),
+		scores[name] = object{"value": score["value"], "answer": drawn(brief(s["output"].(object)["completion"].(string))),
 			"explanation": score["explanation"]}
 	}
 	short["scores"] = scores

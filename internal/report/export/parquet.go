@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,9 +171,22 @@ func openSheet[T any](folder, name string) (*sheet[T], error) {
 		return nil, err
 	}
 	s := &sheet[T]{file: file, buffer: bufio.NewWriterSize(file, 1<<20), most: groupBytes}
-	s.rows = parquet.NewGenericWriter[T](s.buffer, parquet.Compression(&zstd.Codec{}),
-		parquet.PageBufferSize(1<<18), parquet.CreatedBy("seatrial", "", ""))
+	options := []parquet.WriterOption{parquet.Compression(&zstd.Codec{}), parquet.PageBufferSize(1 << 18),
+		parquet.CreatedBy("seatrial", "", "")}
+	for _, column := range parquet.SchemaOf(new(T)).Columns() {
+		if longText(column[0]) {
+			options = append(options, parquet.SkipPageBounds(column...), parquet.SkipPageStatistics(column...))
+		}
+	}
+	s.rows = parquet.NewGenericWriter[T](s.buffer, options...)
 	return s, nil
+}
+
+// longText reports whether the texts of a column can be long. Such a column has no statistics: the smallest and the
+// largest text of each row group would be kept until the end of the file, and nobody asks for texts between two others.
+func longText(column string) bool {
+	return strings.HasSuffix(column, "_json") || slices.Contains([]string{"note", "error", "text", "thought", "reply",
+		"question", "evidence", "sql", "description", "statement", "source"}, column)
 }
 
 func sheetFile(name string) string {

@@ -110,6 +110,40 @@ func TestTablesHaveWhatTheRunAndItsSuiteHave(t *testing.T) {
 	if n := len(readSheet[toolRow](t, out, "tools")); n < 5 {
 		t.Errorf("%d tools", n)
 	}
+	checkBounds(t, out)
+}
+
+// checkBounds demands that no column keeps long texts as its bounds, and that the others have bounds.
+func checkBounds(t *testing.T, out string) {
+	t.Helper()
+	bounded := map[string]bool{}
+	for _, name := range []string{"episodes", "events", "grades", "tasks", "instances", "tools"} {
+		file, err := os.Open(filepath.Join(out, sheetFile(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := file.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := parquet.OpenFile(file, info.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range table.Metadata().RowGroups {
+			for _, c := range group.Columns {
+				least, most := c.MetaData.Statistics.MinValue, c.MetaData.Statistics.MaxValue
+				if len(least)+len(most) > 400 {
+					t.Errorf("%s.%v keeps %d bytes of bounds", name, c.MetaData.PathInSchema, len(least)+len(most))
+				}
+				bounded[name+"."+c.MetaData.PathInSchema[0]] = least != nil
+			}
+		}
+		_ = file.Close()
+	}
+	if !bounded["episodes.turns"] || !bounded["events.tool"] || bounded["events.content_json"] || bounded["tasks.sql"] {
+		t.Errorf("columns with bounds: %v", bounded)
+	}
 }
 
 // The front matter of the card names files that exist, and every table.
