@@ -208,7 +208,7 @@ func TestFaultNumbers(t *testing.T) {
 	}
 	for name, corpus := range corpora {
 		o := Defaults()
-		o.Corpora, o.Seed, o.WorkDir, o.Faults = []string{corpus}, 7, t.TempDir(), []string{"all"}
+		o.Corpora, o.Seed, o.WorkDir, o.Faults, o.Neighbours = []string{corpus}, 7, t.TempDir(), []string{"all"}, 3
 		if name == "spider" {
 			o.Split = "dev"
 		}

@@ -42,10 +42,12 @@ func fromXML(text string) string {
 	}
 	text = loopTags.closing.ReplaceAllString(text, "\n")
 	return loopTags.opening.ReplaceAllStringFunc(text, func(tag string) string {
-		return "\n" + strings.NewReplacer("tool", "action", "_", "", " ", "", "input", " input", "answer", " answer").Replace(
-			strings.ToLower(strings.Trim(tag, "<>"))) + ": "
+		return "\n" + lineTags.Replace(strings.ToLower(strings.Trim(tag, "<>"))) + ": "
 	})
 }
+
+// lineTags writes the names of XML tags as line tags.
+var lineTags = strings.NewReplacer("tool", "action", "_", "", " ", "", "input", " input", "answer", " answer")
 
 var numberInTag = pattern.New(`[ ]\d+`)
 

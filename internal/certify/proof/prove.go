@@ -583,13 +583,17 @@ func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert
 	return nil
 }
 
+// mutantSteps bounds the steps of a mutant on a neighbour: some 10 ms. A query takes thousands; a mutant without a
+// join condition may take the product of all tables.
+const mutantSteps = 500_000
+
 // told reports whether a neighbour kills a mutant of the query, and whether the mutant ran anywhere.
 func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*observed) (told, ran bool, err error) {
 	for _, o := range worlds {
 		if o.result == nil {
 			continue
 		}
-		r, err := o.world.Query(ctx, mutant, nil)
+		r, err := o.world.WithSteps(mutantSteps).Query(ctx, mutant, nil)
 		if database.Judged(err) {
 			continue
 		}

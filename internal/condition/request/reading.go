@@ -224,19 +224,33 @@ func (p *Page) strays(said string, least float64) string {
 		return complainWords
 	}
 	near, plain, plainOwn := english.Alike(own, text), plainForm(said), plainForm(p.Own)
-	if slices.ContainsFunc(p.Others, func(other string) bool {
-		if o := plainForm(other); strings.Contains(plain, o) && !strings.Contains(plainOwn, o) {
+	if slices.ContainsFunc(p.otherRequests(), func(other otherRequest) bool {
+		if strings.Contains(plain, other.plain) && !strings.Contains(plainOwn, other.plain) {
 			return true
 		}
 		if least == 0 {
 			return false
 		}
-		alike := english.Alike(english.Roots(other), text)
+		alike := english.Alike(other.roots, text)
 		return alike > nearlyOther && alike > near+mostNearer
 	}) {
 		return complainMeaning
 	}
 	return ""
+}
+
+// otherRequest is another request as strays compares it with texts.
+type otherRequest struct {
+	plain string // see plainForm
+	roots map[string]bool
+}
+
+// otherRequests reads the other requests once for all texts.
+func (p *Page) otherRequests() []otherRequest {
+	for _, text := range p.Others[len(p.others):] {
+		p.others = append(p.others, otherRequest{plain: plainForm(text), roots: english.Roots(text)})
+	}
+	return p.others
 }
 
 // begins reports whether a text has a word that begins as another one does: described for description.

@@ -78,9 +78,10 @@ func means(form string, value task.Value) int {
 // plainForm takes off a text what its forms may differ in.
 func plainForm(s string) string {
 	s = strings.ReplaceAll(english.Fold(s), "&", " and ")
-	s = strings.NewReplacer(`"`, "", "“", "", "”", "", "’", "'").Replace(s)
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(withoutQuotes.Replace(s)), " ")
 }
+
+var withoutQuotes = strings.NewReplacer(`"`, "", "“", "", "”", "", "’", "'")
 
 // keptAsSaid lists the values that the messages say, as they say them.
 func keptAsSaid(values []*Value) []Kept {

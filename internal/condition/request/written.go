@@ -118,16 +118,18 @@ type Page struct {
 	Message int    // of the task, whose text is to be written
 	Own     string // what it reads without the writer
 	Key     string
-	Others  []string // other requests, which a text must not mean
+	Others  []string // other requests, which a text must not mean; only appended to
 	// Question is what the writer is asked.
 	Question prompt.Question
 	judge    func(text string) string
 	// certain says which complaints of judge are beyond doubt; nil if all are
 	certain func(text string) string
 
-	meant bool              // the text has to mean what Own means: see [Page.Reading]
-	kept  []string          // values that it states
-	tells func(string) bool // reports whether a value is the one that was left out; nil if none was
+	meant bool     // the text has to mean what Own means: see [Page.Reading]
+	kept  []string // values that it states
+	// others are the first of Others, as they are compared with texts
+	others []otherRequest
+	tells  func(string) bool // reports whether a value is the one that was left out; nil if none was
 
 	unwrap  func(reply string) string // nil where replies are texts
 	restore func(text string) string  // writes values as the request has them; nil if they have to be written so

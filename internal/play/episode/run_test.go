@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -182,6 +183,7 @@ func TestInterruptedRun(t *testing.T) {
 // TestManyEpisodesSideBySide holds 2,000 episodes open at the same time, each waiting for its model, in under 1 GiB.
 func TestManyEpisodesSideBySide(t *testing.T) {
 	const episodes = 2000
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // whatever GOGC says
 	h := openHarbour(t, episodes)
 	s := create(t, filepath.Join(t.TempDir(), "run"))
 	defer closeStore(t, s)

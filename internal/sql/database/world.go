@@ -204,24 +204,41 @@ func (w *World) Close() error {
 // Query runs one statement; the i-th argument is bound to ?i. Columns are named as SQLite names them, made unique.
 // Errors are [*LimitError], [*QueryError], the context's, or Seatrial's own.
 func (w *World) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
-	return w.query(ctx, statement, args, w.options.Rows)
+	return w.query(ctx, statement, args, w.limits())
 }
 
-// Shallow is a world with a lower limit of rows. It shares everything with the original world.
+func (w *World) limits() limits {
+	l := w.options.limits()
+	l.rows = w.options.Rows
+	return l
+}
+
+// Shallow is a world with lower limits. It shares everything with the original world.
 type Shallow struct {
 	*World
-	rows int
+	limits limits
 }
 
 // WithRows returns the world with another limit of rows, at which statements stop.
-func (w *World) WithRows(rows int) *Shallow { return &Shallow{World: w, rows: rows} }
-
-// Query is [World.Query] with the lower limit.
-func (s *Shallow) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
-	return s.query(ctx, statement, args, s.rows)
+func (w *World) WithRows(rows int) *Shallow {
+	l := w.limits()
+	l.rows = rows
+	return &Shallow{World: w, limits: l}
 }
 
-func (w *World) query(ctx context.Context, statement string, args []task.Value, rows int) (*task.Result, error) {
+// WithSteps returns the world with another limit of steps of SQLite's virtual machine, at which statements stop.
+func (w *World) WithSteps(steps int64) *Shallow {
+	l := w.limits()
+	l.steps = steps
+	return &Shallow{World: w, limits: l}
+}
+
+// Query is [World.Query] with the lower limits.
+func (s *Shallow) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
+	return s.query(ctx, statement, args, s.limits)
+}
+
+func (w *World) query(ctx context.Context, statement string, args []task.Value, l limits) (*task.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -230,8 +247,6 @@ func (w *World) query(ctx context.Context, statement string, args []task.Value, 
 		return nil, err
 	}
 	defer w.give(c)
-	l := w.options.limits()
-	l.rows = rows
 	return c.query(ctx, statement, args, l)
 }
 
