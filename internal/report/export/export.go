@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -173,7 +174,8 @@ func (x *exporter) fill(ctx context.Context, f format, path string) error {
 		return nil
 	})
 	closed := w.Close()
-	if err := cmp.Or(err, closed); err != nil { // what failed to be written fails to be closed for the same reason
+	// What failed to be written fails to be closed for the same reason.
+	if err := cmp.Or(err, firstOf(closed)); err != nil {
 		return err
 	}
 	if x.summary.Written == 0 {
@@ -181,6 +183,19 @@ func (x *exporter) fill(ctx context.Context, f format, path string) error {
 			WithHint("seatrial show %s lists the episodes", x.run.Path)
 	}
 	return nil
+}
+
+// firstOf returns the first of joined errors: the files of an export fail to be closed for one reason, such as a full
+// disk.
+func firstOf(err error) error {
+	for err != nil {
+		list, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only what errors.Join has made
+		if !ok || !strings.Contains(err.Error(), "\n") {
+			break
+		}
+		err = list.Unwrap()[0]
+	}
+	return err
 }
 
 // reasons writes why episodes were left out, for the end of a sentence.

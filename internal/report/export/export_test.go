@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -159,6 +160,15 @@ func TestAFailedExportLeavesNothing(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("%s left %v, %v", name, left, err)
 		}
+	}
+	full := errors.New("the disk is full")
+	for _, err := range []error{full, errors.Join(full, full), errors.Join(nil, errors.Join(full, io.EOF), io.EOF)} {
+		if got := firstOf(err); got != full { //nolint:errorlint // the very error
+			t.Errorf("%q is told as %q", err, got)
+		}
+	}
+	if firstOf(nil) != nil {
+		t.Error("no error is one")
 	}
 }
 
