@@ -189,7 +189,7 @@ func (x *exporter) fill(ctx context.Context, f format, path string) error {
 // disk.
 func firstOf(err error) error {
 	for err != nil {
-		list, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only what errors.Join has made
+		list, ok := err.(interface{ Unwrap() []error })
 		if !ok || !strings.Contains(err.Error(), "\n") {
 			break
 		}
