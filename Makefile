@@ -20,7 +20,7 @@ test: ## run all tests, or those of PKG; SEATRIAL_SHARED=DIR adds those that nee
 	go test -timeout 20m $(PKG)
 
 race: ## run the tests under the race detector, without the corpora
-	env -u SEATRIAL_SHARED go test -race -gcflags=modernc.org/sqlite/lib=-race=false -timeout 30m $(PKG)
+	env -u SEATRIAL_SHARED GORACE=atexit_sleep_ms=0 go test -race -gcflags=modernc.org/sqlite/lib=-race=false -timeout 30m $(PKG)
 
 spider: ## check what is promised about the whole of Spider; needs SEATRIAL_SHARED
 	@test -n "$$SEATRIAL_SHARED" || { echo "set SEATRIAL_SHARED to the folder that contains data/spider"; exit 1; }

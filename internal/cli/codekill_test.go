@@ -17,6 +17,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
@@ -89,7 +90,11 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 	needNative(t)
 	dir := t.TempDir()
 	suite, run := filepath.Join(dir, "suite"), filepath.Join(dir, "run")
-	do(t, []string{"build", "--corpus", "demo", "--limit", "40", "--neighbours", "3", "--out", suite})
+	tasks, trials := 40, 8
+	if testenv.Race {
+		tasks, trials = 10, 6
+	}
+	do(t, []string{"build", "--corpus", "demo", "--limit", strconv.Itoa(tasks), "--neighbours", "3", "--out", suite})
 	done := make(chan struct{})
 	var killer sync.WaitGroup
 	killed := 0
@@ -115,7 +120,6 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 			}
 		}
 	})
-	const trials = 8
 	do(t, []string{"run", suite, "--agent", "gold-code", "--trials", strconv.Itoa(trials), "--interpreter", "native",
 		"--workers", "4", "--out", run},
 		diag.ExitInternal)
@@ -131,8 +135,8 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 	}
 	do(t, []string{"resume", run})
 	valid, wrong, lost, invalid := ends(t, run)
-	if valid != 40*trials || invalid != 0 {
-		t.Errorf("%d valid episodes and %d invalid ones, want %d and none", valid, invalid, 40*trials)
+	if valid != tasks*trials || invalid != 0 {
+		t.Errorf("%d valid episodes and %d invalid ones, want %d and none", valid, invalid, tasks*trials)
 	}
 	if wrong > lost {
 		t.Errorf("%d episodes failed, and only %d were told of a loss", wrong, lost)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/cli/schemas"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/report/recipe"
 	"github.com/seatrial/seatrial/internal/report/table"
 )
@@ -14,6 +15,7 @@ import (
 // TestHelpFitsATerminal prints the help of every command at several widths: no line is too long unless it is one word,
 // and no word is lost or added.
 func TestHelpFitsATerminal(t *testing.T) {
+	testenv.SkipRace(t, "it prints one page of help after the other")
 	print := func(name string, width int) string {
 		var out bytes.Buffer
 		p := quiet(nil, &out)

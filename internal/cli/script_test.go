@@ -51,31 +51,34 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// plainVariable names the program without the race detector that scripts use for the commands racedElsewhere.
+// plainVariable names the program without the race detector that scripts use for all commands but the raced ones.
 const plainVariable = "PLAIN_PROGRAM"
 
-// racedElsewhere are the commands that spend their time in SQLite, which is fourteen times slower under the detector.
-// The tests of pipeline, audit, recheck, search and selftest race them; what scripts do with the suites is raced here.
-var racedElsewhere = map[string]bool{"build": true, "verify": true, "audit": true, "search": true, "selftest": true}
+// raced are the commands that scripts run under the race detector. The tests of pipeline, audit, recheck, search and
+// selftest race the commands that build and verify; the others do one thing after the other.
+var raced = map[string]bool{"run": true, "resume": true, "grade": true, "serve": true, "proxy": true, "worker": true}
+
+// racedScripts are the scripts that run under the race detector: between them, the raced commands do everything at the
+// same time that they can. The other scripts would run the same code on other data.
+var racedScripts = []string{"run", "resume", "interrupt", "workers", "serve", "proxy", "open", "machines", "endpoint",
+	"provider_faults", "judging", "codeact", "command"}
 
 // playPlain replaces a process by the program without the race detector, where a script and its command allow it.
-// workers.txtar and build.txtar clear the variable.
+// workers.txtar clears the variable.
 func playPlain() {
-	if plain := os.Getenv(plainVariable); plain != "" && len(os.Args) > 1 && racedElsewhere[os.Args[1]] {
+	if plain := os.Getenv(plainVariable); plain != "" && len(os.Args) > 1 && !raced[os.Args[1]] {
 		if err := replaceProcess(plain, os.Args); err != nil {
 			panic(err)
 		}
 	}
 }
 
-// plainProgram compiles the program without the race detector; "" if the tests themselves run without it.
+// plainProgram compiles the program without the race detector.
 func plainProgram(t *testing.T) string {
 	t.Helper()
-	if !testenv.Race {
-		return ""
-	}
 	program := filepath.Join(t.TempDir(), "seatrial")
 	compile := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/seatrial")
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0") // like the other steps of .ci/run
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("the program cannot be compiled: %v\n%s", err, out)
 	}
@@ -92,17 +95,24 @@ var pythonWorks = sync.OnceValue(func() bool {
 // scripts must only read; `copydir` copies it. See testdata/script/README.md for the commands.
 func TestScripts(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "suite")
-	var out, errs bytes.Buffer
-	p := cli.System()
-	p.Out, p.Err, p.Getenv = &out, &errs, func(string) string { return "" }
 	args := []string{"build", "--corpus", "demo", "--limit", "24", "--neighbours", "4", "--out", small}
-	if code := cli.DoContext(context.Background(), args, p); code != 0 {
-		t.Fatalf("the suite of the scripts cannot be built, exit code %d:\n%s", code, errs.String())
+	plain, dir, files := "", "testdata/script", []string(nil)
+	if testenv.Race {
+		plain = plainProgram(t)
+		if said, err := exec.CommandContext(t.Context(), plain, args...).CombinedOutput(); err != nil {
+			t.Fatalf("the suite of the scripts cannot be built: %v:\n%s", err, said)
+		}
+		for _, name := range racedScripts {
+			files = append(files, filepath.Join(dir, name+".txtar"))
+		}
+		dir = ""
+	} else {
+		do(t, args...)
 	}
-	plain := plainProgram(t)
 	t.Cleanup(func() { everyResult(t) })
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -156,7 +166,7 @@ func TestScripts(t *testing.T) {
 // everyResult demands that scripts validated a result of every schema, if all scripts were played.
 func everyResult(t *testing.T) {
 	t.Helper()
-	if t.Failed() || flag.Lookup("test.run").Value.String() != "" {
+	if t.Failed() || testenv.Race || flag.Lookup("test.run").Value.String() != "" {
 		return
 	}
 	for _, name := range schemas.Results() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +13,14 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 )
+
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestPure)
+	os.Exit(m.Run())
+}
 
 // kindNames lists the names of the kinds in the order in which they apply.
 func kindNames() []string {

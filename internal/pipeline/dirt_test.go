@@ -28,6 +28,7 @@ INSERT INTO picking VALUES (1, '2020-09-01', 40.0), (1, '2021-09-03', 55.5), (2,
 
 // TestDirt reads a corpus with every kind of dirt that a user's own pairs can have.
 func TestDirt(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	dir := t.TempDir()
 	file := makeFile(t, filepath.Join(dir, "orchard.sqlite"), orchard)
 	pair := func(sql string) string {

@@ -20,6 +20,7 @@ import (
 // TestEvaluationSets writes the evaluation sets of all styles and reads them: the calls of each sample return the same in
 // its environment, and the grader finds their answer right; with another argument they return something else.
 func TestEvaluationSets(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	o := Defaults()
 	o.Styles, o.Neighbours, o.Workers = Styles(), 1, 2
 	o.Corpora, o.Conditions, o.Limit = []string{"demo"}, []string{"obfuscate"}, 36

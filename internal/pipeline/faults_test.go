@@ -22,6 +22,9 @@ func faultOptions(dir string, workers int) Options {
 	if testenv.Reduced() {
 		o.Styles, o.Limit = []string{"func", "slot"}, 3
 	}
+	if testenv.Race {
+		o.Limit = 2
+	}
 	o.Faults = []string{"all", "exec.timeout+spec.result-renamed", "call.session+conflict.stale+out.labelled", "exec.io:3"}
 	return o
 }
@@ -30,7 +33,7 @@ func faultOptions(dir string, workers int) Options {
 // transcripts are the same, byte for byte. What is published holds both certificates, and `verify` agrees.
 func TestFaultsSameBytes(t *testing.T) {
 	var first string
-	for _, workers := range []int{1, 16} {
+	for _, workers := range raced(1, 16) {
 		built, err := Run(t.Context(), faultOptions(t.TempDir(), workers))
 		if err != nil {
 			t.Fatal(err)
@@ -90,6 +93,7 @@ func TestFaultsSameBytes(t *testing.T) {
 
 // TestFaultDrift changes what a suite says of its faulted instances in one place at a time: verify finds each.
 func TestFaultDrift(t *testing.T) {
+	testenv.SkipRace(t, looksAtDrift)
 	o := faultOptions(t.TempDir(), 2)
 	o.Styles, o.Limit, o.Faults = []string{"func"}, 6, []string{"exec.timeout", "exec.first-tried", "out.labelled",
 		"distractors-only"}

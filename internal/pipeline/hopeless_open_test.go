@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -47,6 +48,7 @@ func (s *seeker) Next(context.Context, *task.View, []task.Observation) (task.Tur
 // its documentation, and calls it. What the instance leaves out cannot be found, looked up or called, what it keeps and
 // the tools of other databases can, and beside the right tools the same agent finds them.
 func TestDistractorsOnlyInTheOpenWorld(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	o := Defaults()
 	o.Corpora, o.WorkDir, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, t.TempDir(), 7, 60, 1
 	o.Styles = []string{task.StyleFunc}

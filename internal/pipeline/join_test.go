@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -22,6 +23,7 @@ var joinedSuite = suitetest.Demo(func(o *pipeline.Options) {
 // TestJoin: a joined task has one plan, of the workflow that it was joined for. Its answer is what its parts return on
 // their own, by SQLite, with the value that the request has looked up put into the first part's SQL as text.
 func TestJoin(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	s := joinedSuite.Load(t)
 	sources := sourcesOf(t)
 	workflows := map[string]int{}

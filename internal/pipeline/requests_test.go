@@ -56,6 +56,7 @@ func writtenSuite(t *testing.T, o Options) (*suite.Suite, string) {
 // TestRequests puts the demo under every condition of the request. Each task is accounted for under each; details are
 // dropped of nearly every task that has a value with four others a task could be about; `verify` finds nothing else.
 func TestRequests(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	s, _ := writtenSuite(t, requestOptions(t.TempDir(), 2))
 	reasons := instances.RequestReasons()
 	for _, asked := range requestConditions {
@@ -276,6 +277,9 @@ func checkShown(t *testing.T, s *suite.Suite) {
 func TestRequestsSameBytes(t *testing.T) {
 	o := requestOptions(t.TempDir(), 1)
 	o.Limit, o.Styles = 8, []string{"func", "slot", "rest"}
+	if testenv.Race {
+		o.Limit = 3
+	}
 	s, first := writtenSuite(t, o)
 	o.WorkDir, o.Workers = t.TempDir(), 8
 	_, second := writtenSuite(t, o)
@@ -306,6 +310,7 @@ func TestRequestsSameBytes(t *testing.T) {
 
 // TestRequestDrift changes what a suite says of its changed requests in one place at a time: verify finds each.
 func TestRequestDrift(t *testing.T) {
+	testenv.SkipRace(t, looksAtDrift)
 	o := requestOptions(t.TempDir(), 2)
 	o.Limit = 6
 	_, dir := writtenSuite(t, o)
@@ -371,6 +376,7 @@ func TestRequestDrift(t *testing.T) {
 // TestIncompleteRequestsInClosedWorlds shows few tools with requests that lack a value: those of the same closed world
 // with the whole request, to both of a pair, in the words of the request alone; and none of them contains the value.
 func TestIncompleteRequestsInClosedWorlds(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	o := requestOptions(t.TempDir(), 2)
 	o.Conditions, o.Styles = []string{"closed-world:5+drop-detail", "closed-world:5+clarify"}, []string{"func", "rest"}
 	s, dir := writtenSuite(t, o)

@@ -28,6 +28,9 @@ func toolkitOptions(dir string, workers int) Options {
 	if testenv.Reduced() {
 		o.Limit = 10
 	}
+	if testenv.Race {
+		o.Limit = 2
+	}
 	o.Styles, o.Conditions = []string{task.StyleFunc, task.StyleRest}, append(slices.Clone(chosen), "replace-tool:3",
 		"related-tools:6")
 	return o
@@ -50,7 +53,7 @@ func writeSuite(t *testing.T, o Options) string {
 // byte, and verify agrees with all of it. What each instance shows is what its condition says.
 func TestToolkitsSameBytes(t *testing.T) {
 	var first string
-	for _, workers := range []int{1, 2, 16} {
+	for _, workers := range raced(1, 2, 16) {
 		dir := writeSuite(t, toolkitOptions(t.TempDir(), workers))
 		if first == "" {
 			first = dir
@@ -189,6 +192,7 @@ func planned(t *task.Task, tool string) bool {
 
 // TestToolkitDrift changes what a suite says of its chosen toolkits in one place at a time: verify finds each.
 func TestToolkitDrift(t *testing.T) {
+	testenv.SkipRace(t, looksAtDrift)
 	o := toolkitOptions(t.TempDir(), 2)
 	o.Styles, o.Limit = []string{task.StyleRest}, 6
 	dir := writeSuite(t, o)
@@ -315,6 +319,7 @@ func TestToolkitDrift(t *testing.T) {
 // TestToolkitsAreIndependent builds the tasks of a suite with chosen toolkits and without: tools and clean instances
 // are the same, and the tools that were made are in no toolkit of other instances.
 func TestToolkitsAreIndependent(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	o := toolkitOptions(t.TempDir(), 2)
 	o.Limit = 8
 	with, err := Run(t.Context(), o)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/certify/recheck"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -48,6 +49,7 @@ func setOperations(t *testing.T) string {
 // TestEveryPlanIsGradedRight plays every plan of every task through the grader: a plan that is published is right
 // there.
 func TestEveryPlanIsGradedRight(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	for name, corpus := range map[string]string{"set operations": setOperations(t), "demo": "demo"} {
 		o := Defaults()
 		o.Corpora, o.WorkDir, o.Seed, o.Neighbours = []string{corpus}, t.TempDir(), 7, 6
@@ -120,6 +122,7 @@ func gradeOf(t *testing.T, stage *episode.Stage, in *suite.Instance, tk *task.Ta
 // TestPairsShowAsManyTools counts the tools of instances that cannot be met and of the complete ones that they are
 // scored with: the number of tools tells nothing, whatever the condition is.
 func TestPairsShowAsManyTools(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	o := Defaults()
 	o.Corpora, o.WorkDir, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, t.TempDir(), 7, 24, 4
 	o.Styles = []string{task.StyleFunc, task.StyleRest}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -21,6 +22,9 @@ func wordedOptions(t *testing.T, workers int) Options {
 	o.Conditions = []string{"open-world-dense+disambiguate", "closed-world:9+surface"}
 	o.Faults = []string{"exec.first-tried"}
 	o.Vectors = vectorsOf(t)
+	if testenv.Race {
+		o.Limit = 3
+	}
 	return o
 }
 
@@ -34,8 +38,9 @@ func unworded(in *suite.Instance, asked string) string {
 // faults and certificates are those of the instance without the wording, messages those of the instance with the
 // wording alone.
 func TestWordedWorlds(t *testing.T) {
-	s, first := writtenSuite(t, wordedOptions(t, 1))
 	_, second := writtenSuite(t, wordedOptions(t, 8))
+	testenv.SkipRace(t, looksAtBuilt)
+	s, first := writtenSuite(t, wordedOptions(t, 1))
 	if n := compareFolders(t, first, second); n < 10 {
 		t.Errorf("only %d files were compared", n)
 	}
@@ -156,6 +161,7 @@ func marshalled(t *testing.T, v any) string {
 
 // TestWordedDrift changes instances with another wording within a world: verify finds each change.
 func TestWordedDrift(t *testing.T) {
+	testenv.SkipRace(t, looksAtDrift)
 	_, dir := writtenSuite(t, wordedOptions(t, 2))
 	instance := func(s *suite.Suite, suffix string) *suite.Instance {
 		at := slices.IndexFunc(s.Instances, func(in *suite.Instance) bool { return strings.HasSuffix(in.ID, suffix) })

@@ -114,6 +114,7 @@ func drifts(t *testing.T, s *suite.Suite) string {
 // condition that rules alone publish it under; what a writer worded says so, and says what it has to; the rest is
 // counted; and verify agrees with all of it, without a writer.
 func TestWritten(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	plain, _ := writtenSuite(t, writtenOptions(t, nil, 2))
 	for _, test := range []struct {
 		name  string
@@ -239,6 +240,7 @@ func checkWorded(t *testing.T, s, plain *suite.Suite) {
 // TestWrittenLiars lets a writer fill in what was left open with each of the values that it could be: whatever it is,
 // nothing of it is taken, so that what is published is the same for every value.
 func TestWrittenLiars(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	plain, _ := writtenSuite(t, writtenOptions(t, nil, 2))
 	values := map[string][]string{} // by what the request reads
 	for i, in := range plain.Instances {
@@ -281,10 +283,13 @@ func TestWrittenLiars(t *testing.T) {
 // TestWrittenAgain builds by one worker and by eight, and again from what was written with a writer that is never
 // asked: the bytes are the same, with vectors and without.
 func TestWrittenAgain(t *testing.T) {
-	for _, meaning := range []bool{false, true} {
+	for _, meaning := range raced(false, true) {
 		options := func(w describe.Writer, workers int) Options {
 			o := writtenOptions(t, w, workers)
 			o.Limit = 12
+			if testenv.Race {
+				o.Limit = 4
+			}
 			if meaning {
 				o.Vectors = vectorsOf(t)
 			}
@@ -339,6 +344,7 @@ func vectorsOf(t *testing.T) *embedding.Vectors {
 // TestWrittenFar compares by meaning: a wording that shares too few words with its own request, or more with another's,
 // is refused, which it is not without vectors.
 func TestWrittenFar(t *testing.T) {
+	testenv.SkipRace(t, looksAtBuilt)
 	wander := func(asked string, drop bool) string {
 		return politely(asked, drop) + strings.Repeat(" and so on, ever onwards over hills and dales and rivers wide", 4)
 	}
@@ -361,6 +367,7 @@ func TestWrittenFar(t *testing.T) {
 
 // TestWrittenDrift changes what a suite keeps of a writer in one place at a time: verify finds each.
 func TestWrittenDrift(t *testing.T) {
+	testenv.SkipRace(t, looksAtDrift)
 	o := writtenOptions(t, &scripted{write: politely}, 2)
 	o.Limit, o.Vectors = 6, vectorsOf(t)
 	o.Conditions = append(o.Conditions, "replace-tool:3")

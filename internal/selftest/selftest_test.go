@@ -15,7 +15,10 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-func TestMain(m *testing.M) { suitetest.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestChecksFail)
+	suitetest.Main(m)
+}
 
 // demo has faults of several kinds, hopeless ones among them, and changed requests: enough that no check is empty.
 var demo = suitetest.Demo(func(o *pipeline.Options) {
@@ -56,7 +59,7 @@ func TestASuiteMeetsEveryTarget(t *testing.T) {
 		t.Errorf("missed: %v\n%s", missed, selftest.Text(results))
 	}
 	for _, r := range results {
-		if r.Figure.Of == 0 && !testenv.Race {
+		if r.Figure.Of == 0 {
 			t.Errorf("%s measured nothing", r.Check.Name)
 		}
 	}
@@ -64,9 +67,6 @@ func TestASuiteMeetsEveryTarget(t *testing.T) {
 
 // TestEveryKindMeetsTheTargets measures what every kind of fault reveals.
 func TestEveryKindMeetsTheTargets(t *testing.T) {
-	if testenv.Race {
-		t.Skip("the kinds of faults are measured without the race detector, which makes SQLite dozens of times slower")
-	}
 	for name, s := range map[string]*suitetest.Suite{"demo": kinds, "spider": spider} {
 		t.Run(name, func(t *testing.T) {
 			if name == "spider" {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,9 +18,15 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/agent/reply"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/prompt"
 )
+
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestSpecsAreShared)
+	os.Exit(m.Run())
+}
 
 // script is a model whose replies are written beforehand; the last one comes again and again.
 type scripted struct {

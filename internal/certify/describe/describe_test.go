@@ -4,16 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/seatrial/seatrial/internal/tools/function"
 )
+
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestWrite, TestWriteFails, TestJudges)
+	os.Exit(m.Run())
+}
 
 // script is a writer that answers by a function of the specification and of the number of earlier refusals.
 type script struct {

@@ -26,7 +26,10 @@ const (
 	neighbours = 24
 )
 
-func TestMain(m *testing.M) { suitetest.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestSuiteIsProven, TestTampering, TestWorlds)
+	suitetest.Main(m)
+}
 
 // question is a compiled example of the demo corpus.
 type question struct {

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	_ "modernc.org/sqlite" // to remove the grades of a run
 )
 
@@ -135,6 +136,7 @@ func digestOf(t *testing.T, episode string) string {
 // TestKilledRunsLoseNothing kills `run` and then `resume`, until the run is complete. No finished episode is lost or
 // changed, and the whole is what an undisturbed run is.
 func TestKilledRunsLoseNothing(t *testing.T) {
+	testenv.SkipRace(t, killsOne)
 	dir := t.TempDir()
 	suite := someSuites(t)["func"]
 	run := filepath.Join(dir, "killed")
@@ -177,6 +179,7 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 // TestKilledBuildsLeaveAllOrNothing kills builds. Their folder is there whole or not at all, and the next build leaves the
 // same bytes as an undisturbed one and nothing beside them.
 func TestKilledBuildsLeaveAllOrNothing(t *testing.T) {
+	testenv.SkipRace(t, killsOne)
 	dir := t.TempDir()
 	args := []string{"build", "--corpus", "demo", "--limit", "2", "--neighbours", "1", "--fault", "exec.timeout", "--seed",
 		"3", "--out"}
@@ -223,6 +226,7 @@ func TestKilledBuildsLeaveAllOrNothing(t *testing.T) {
 
 // TestKilledGradesAreMadeAgain kills `grade` on runs without grades.
 func TestKilledGradesAreMadeAgain(t *testing.T) {
+	testenv.SkipRace(t, killsOne)
 	dir := t.TempDir()
 	run := filepath.Join(dir, "run")
 	must(t, "run", someSuites(t)["func"], "--agent", "gold", "--agent", "random", "--trials", "5", "--out", run)
@@ -251,6 +255,7 @@ func TestKilledGradesAreMadeAgain(t *testing.T) {
 // TestKilledMergesLeaveAllOrNothing kills `merge`. The merged run is complete or does not exist, and the next merge makes
 // it.
 func TestKilledMergesLeaveAllOrNothing(t *testing.T) {
+	testenv.SkipRace(t, killsOne)
 	dir := t.TempDir()
 	whole, merged := filepath.Join(dir, "whole"), filepath.Join(dir, "folder", "merged")
 	if err := os.Mkdir(filepath.Dir(merged), 0o755); err != nil {
@@ -288,6 +293,7 @@ func TestKilledMergesLeaveAllOrNothing(t *testing.T) {
 // TestAFullDiskLosesNothing runs and builds with a bound on the size of files, as a full disk would have it. Commands fail
 // and say so; what they leave can be resumed or done again, with the result of an undisturbed command.
 func TestAFullDiskLosesNothing(t *testing.T) {
+	testenv.SkipRace(t, killsOne)
 	dir := t.TempDir()
 	small := someSuites(t)["func"]
 	whole, run := filepath.Join(dir, "whole"), filepath.Join(dir, "run")

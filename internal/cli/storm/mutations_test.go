@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // tokens are pieces of text that readers of JSON, YAML and SQL give a meaning.
@@ -71,6 +73,7 @@ func fileOf(t *testing.T, path string) []byte {
 // TestMutatedFilesAreReadOrRefused changes the files of runs, corpora, settings and recordings. Commands read what is
 // left or refuse it: none panics, fails by itself, runs on, or prints control characters.
 func TestMutatedFilesAreReadOrRefused(t *testing.T) {
+	testenv.SkipRace(t, readsFiles)
 	dir := t.TempDir()
 	small := someSuites(t)["func"]
 	for _, target := range []target{runTarget(t, dir, small), corpusTarget(t), yamlTarget(t, small), recordTarget(t, dir, small)} {

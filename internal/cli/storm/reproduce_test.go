@@ -10,11 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // TestKilledReproductionsAreResumed kills experiments and gives the same command again until they are complete. Their
 // suites and reports have the bytes of undisturbed ones, their runs the same episodes, and nothing is left beside them.
 func TestKilledReproductionsAreResumed(t *testing.T) {
+	testenv.SkipRace(t, killsOne)
 	for i, paper := range []string{"nl2api", "rfc"} {
 		t.Run(paper, func(t *testing.T) {
 			dir := t.TempDir()

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // longCommands are commands that take long, or for ever, by name. Their folder is the one in which they run.
@@ -44,6 +46,7 @@ func longCommands(t *testing.T, dir string) map[string][]string {
 // TestEveryCommandEndsAtASignal sends one signal to each command a moment after its start. Commands that have not ended
 // by themselves end soon, and say that they were interrupted; at a hangup they name it.
 func TestEveryCommandEndsAtASignal(t *testing.T) {
+	testenv.SkipRace(t, endsSoon)
 	// A caught signal is not ignored in children, even if these tests run under nohup.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)

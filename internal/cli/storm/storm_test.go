@@ -19,13 +19,25 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/seatrial/seatrial/internal/cli"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 func TestMain(m *testing.M) {
+	if err := testenv.FewCollections(); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"seatrial": func() { os.Exit(cli.Do(os.Args[1:], cli.System())) },
 	})
 }
+
+// Why storms are skipped under the race detector, which is for the storms of servers and machines. Others test what is
+// left on disk, or commands that do one thing after the other.
+const (
+	killsOne   = "the kill of one process shows what it leaves on disk; storms of machines race runs that are killed"
+	readsFiles = "commands read one file after the other"
+	endsSoon   = "interrupt.txtar, TestNoCommandOutlivesARun and TestServe race commands that are interrupted"
+)
 
 // rounds returns how often a storm attacks: few times, or full where SEATRIAL_STORM is set to "full"; any number in the
 // variable is used as it is.
@@ -147,6 +159,9 @@ var suites = sync.OnceValues(func() (map[string]string, error) {
 		"rest":   {"--corpus", "demo", "--limit", "3", "--style", "rest", "--condition", "obfuscate"},
 		"static": {"--corpus", "bfcl:" + filepath.Join(dir, "board"), "--condition", "surface", "--condition", "related-tools:1"},
 	} {
+		if testenv.Race && name != "func" {
+			continue // the storms under the race detector are about one
+		}
 		found[name] = filepath.Join(dir, name)
 		args = append([]string{"build", "--neighbours", "2", "--seed", "3", "--out", found[name]}, args...)
 		var errs bytes.Buffer

@@ -3,7 +3,11 @@
 package testenv
 
 import (
+	"flag"
 	"os"
+	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +31,22 @@ func SkipRace(tb testing.TB, reason string) {
 	tb.Helper()
 	if Race {
 		tb.Skip("skipped under the race detector: " + reason)
+	}
+}
+
+// RaceOnly leaves the other tests of a package out under the race detector: they do one thing after the other. A TestMain
+// calls it, and -run overrides it.
+func RaceOnly(tests ...func(*testing.T)) {
+	if !Race {
+		return
+	}
+	names := make([]string, len(tests))
+	for i, test := range tests {
+		name := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
+		names[i] = name[strings.LastIndexByte(name, '.')+1:]
+	}
+	if err := flag.Set("test.run", "^("+strings.Join(names, "|")+")$"); err != nil {
+		panic(err)
 	}
 }
 

@@ -12,9 +12,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	_ "modernc.org/sqlite" // the driver in which the databases of tests are made
 )
+
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestDeterminism)
+	os.Exit(m.Run())
+}
 
 // harbour is a database in which every column has several values, and some tie.
 const harbour = `

@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -17,6 +19,14 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 	_ "modernc.org/sqlite" // makes the files under test
 )
+
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestWorkersChangeNothing, TestResumeRunsJustTheRest, TestInterruptedRun, TestManyEpisodesSideBySide,
+		TestRunClosesAgents, TestTheSameFailureInARowEndsARun, TestOneNoEndsARun, TestInformedRetry,
+		TestInformedRetryIsResumed, TestNoInformedRetryOfWhatIsInvalid, TestRunsRecordWhenEventsHappened, TestWallBudget,
+		TestInterruption, TestLock, TestOpinionsStayAsTheyWereFirst)
+	os.Exit(m.Run())
+}
 
 // noon is when all tests take place.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/suitetest"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -20,7 +21,12 @@ import (
 
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
-var demo = suitetest.Demo(func(o *pipeline.Options) { o.Faults = []string{"exec.timeout"} })
+var demo = suitetest.Demo(func(o *pipeline.Options) {
+	o.Faults = []string{"exec.timeout"}
+	if testenv.Race {
+		o.Limit, o.Neighbours = 24, 2
+	}
+})
 
 // window is how many episodes are given out at the same time.
 const window = 512

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -18,6 +19,7 @@ import (
 // TestAliases opens episodes by aliases over HTTP and MCP. An address with an alias names neither task nor condition, and
 // the same alias under another key is unknown.
 func TestAliases(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	key := []byte(strings.Repeat("k", 32))
 	harbour, _ := openHarbour(t)
 	core := newCore(t, func(c *server.Config) { c.AliasKey = key })

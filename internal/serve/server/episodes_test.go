@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -46,6 +47,7 @@ func open(tb testing.TB, s *server.Episodes, r server.Request) *server.Episode {
 
 // TestServedAsRun holds served episodes to those of a run: the same transcripts, byte for byte, from the store.
 func TestServedAsRun(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	store := newStore(t)
 	core := newCore(t, func(c *server.Config) { c.Store = store })
 	ctx, played := context.Background(), 0

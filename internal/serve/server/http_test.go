@@ -22,6 +22,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/serve/listen"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -269,6 +270,7 @@ func plant(tb testing.TB, plans bool) *suite.Suite {
 // TestGoldStaysOut asks for everything that can be asked for, and for much that cannot, and looks for gold, plans, SQL,
 // other episodes and the host in every byte that came back.
 func TestGoldStaysOut(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	t.Run("clean", func(t *testing.T) { goldStaysOut(t, false) })
 	t.Run("faulted", func(t *testing.T) { goldStaysOut(t, true) })
 }

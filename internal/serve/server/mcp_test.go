@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -217,10 +218,11 @@ func callMCP(tb testing.TB, session *mcp.ClientSession, params *mcp.CallToolPara
 
 // TestPoliciesOverMCP lets the recovery policy act by calls of an MCP client. It gets through whatever happens to it.
 func TestPoliciesOverMCP(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	clock := newClock()
 	core := newCore(t, func(c *server.Config) { c.Now = clock.Now })
 	played, failed := 0, map[string]int{}
-	for _, in := range instances(t, "") {
+	for _, in := range varied(t) {
 		e := open(t, core, server.Request{Instance: in.ID})
 		session := connect(t, inMemory(t, e, 0), nil, nil)
 		playMCP(t, session, e, in, "recover", clock, failed)
@@ -511,10 +513,11 @@ func TestGradesOverMCP(t *testing.T) {
 
 // TestDriftIsAnnounced plays instances with a drifting specification: the client is notified, and the listing changes.
 func TestDriftIsAnnounced(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	store := newStore(t)
 	core := newCore(t, func(c *server.Config) { c.Store = store })
 	told := 0
-	for _, in := range instances(t, "") {
+	for _, in := range varied(t) {
 		if len(in.Conditions) == 0 {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +26,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
+// oneClient is why tests are skipped under the race detector.
+const oneClient = "one client asks for one thing after the other, and others race clients"
+
 // harbour is a suite of the demo corpus, of several styles, with each kind of fault: read by all tests, changed by none.
 var harbour = suitetest.Demo(func(o *pipeline.Options) {
 	o.Name, o.Limit, o.Neighbours = "served", 20, 3
@@ -31,6 +36,9 @@ var harbour = suitetest.Demo(func(o *pipeline.Options) {
 	o.Conditions = []string{"obfuscate", "clarify"}
 	if testenv.Reduced() {
 		o.Limit, o.FaultLimit = 12, 1
+	}
+	if testenv.Race {
+		o.Limit = 5
 	}
 	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" { // instrumented code makes a suite slowly
 		o.Styles, o.Limit, o.Faults, o.Conditions = []string{task.StyleFunc, task.StyleRest}, 4, nil, nil
@@ -135,6 +143,23 @@ func instances(tb testing.TB, style string) []*suite.Instance {
 		tb.Fatalf("no instance is of the style %q", style)
 	}
 	return list
+}
+
+// varied returns the first instance of each style in each role under each condition, and all where the corpora are.
+func varied(tb testing.TB) []*suite.Instance {
+	tb.Helper()
+	list := instances(tb, "")
+	if testenv.SharedFolder() != "" {
+		return list
+	}
+	s, _ := openHarbour(tb)
+	tasks, seen := s.Index(), map[string]bool{}
+	return slices.DeleteFunc(list, func(in *suite.Instance) bool {
+		key := strings.Join([]string{tasks[in.Task].Style, in.Role, in.Specification().String()}, " ")
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
 }
 
 // policyOf makes a policy that plays an instance.

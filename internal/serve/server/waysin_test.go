@@ -37,6 +37,7 @@ type firstBytes map[string][]byte
 // between the fault, the look-alike, the mirror, the control and the hopeless variant of one fault on one task. Where
 // the corpora are, it reads every family of the suite.
 func TestNoWayInTellsVariantsApart(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	s, _ := openHarbour(t)
 	reader := newFirstReader(t)
 	styles, variants, compared := map[string]int{}, map[string]int{}, 0

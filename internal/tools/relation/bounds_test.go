@@ -3,6 +3,7 @@ package relation_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +13,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
+
+func TestMain(m *testing.M) {
+	testenv.RaceOnly(TestConcurrentCalls)
+	os.Exit(m.Run())
+}
 
 // TestBounds repeats calls without end: SQLite can prepare everything that is made, and at last the agent is told that
 // it is too much.
