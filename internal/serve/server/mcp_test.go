@@ -238,7 +238,7 @@ func TestPoliciesOverMCP(t *testing.T) {
 		}
 		played++
 	}
-	if played < 200 {
+	if played < 100 {
 		t.Errorf("only %d episodes were played", played)
 	}
 	for _, want := range []string{
