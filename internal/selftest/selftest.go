@@ -6,6 +6,7 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -61,6 +62,30 @@ func ShareOf(count, of int) Figure {
 		return Figure{}
 	}
 	return Figure{Value: float64(count) / float64(of), Of: of}
+}
+
+// Shares of few observations say little: of fewer than enough, a share can miss a target by chance.
+const (
+	enough  = 100
+	outside = 0.025 // the chance on each side of an interval
+)
+
+// few reports whether a share of few observations can have the target's value: whether that lies in the exact 95 %
+// interval (Clopper and Pearson 1934, "The Use of Confidence or Fiducial Limits"). No share of 0 or 1 can, because one
+// observation refutes it.
+func (f Figure) few(target float64) bool {
+	count := int(math.Round(f.Value * float64(f.Of)))
+	return f.Of < enough && binomial(count, f.Of, target) > outside && binomial(f.Of-count, f.Of, 1-target) > outside
+}
+
+// binomial is the chance of at most count in n draws of which each has the chance p.
+func binomial(count, n int, p float64) float64 {
+	sum, ways := 0.0, 1.0
+	for k := range count + 1 {
+		sum += ways * math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
+		ways *= float64(n-k) / float64(k+1)
+	}
+	return sum
 }
 
 // Result is a check with its figure.

@@ -14,7 +14,8 @@ const (
 	VerdictMet     = "met"
 	VerdictMissed  = "missed"
 	VerdictInforms = "no target"
-	VerdictNone    = "not measured" // the suite has too little of the kind
+	VerdictNone    = "not measured"     // the suite has too little of the kind
+	VerdictFew     = "too few to judge" // the figure misses the target, and may do so by chance
 )
 
 // Verdict says how the figure compares with the target.
@@ -28,6 +29,8 @@ func (r Result) Verdict() string {
 		return VerdictMet
 	case r.Check.Target.Bound == AtMost && r.Check.Target.met(r.Figure.Value-r.Figure.Noise):
 		return VerdictMet
+	case r.Check.Unit == UnitShare && r.Figure.few(r.Check.Target.Value):
+		return VerdictFew
 	}
 	return VerdictMissed
 }
@@ -77,8 +80,8 @@ var columns = []table.Column[Result]{
 				}
 			}
 			text := r.Check.figure(r.Figure)
-			if r.Verdict() == VerdictMissed {
-				text += ", missed"
+			if v := r.Verdict(); v == VerdictMissed || v == VerdictFew {
+				text += ", " + v
 			}
 			if r.Figure.Note != "" {
 				text += "; " + r.Figure.Note
