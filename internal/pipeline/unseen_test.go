@@ -156,7 +156,7 @@ func TestUnseenDatabases(t *testing.T) {
 	if testenv.Race {
 		t.Skip("builds of a thousand instances take minutes under the race detector, which sees other builds")
 	}
-	seeds := uint64(4)
+	seeds := uint64(2)
 	if testenv.Reduced() {
 		seeds = 1
 	}

@@ -368,7 +368,7 @@ func TestRightResultsOnSpider(t *testing.T) {
 	})
 	t.Logf("%d queries (%d with nested ties) with %d right results, %d reached; %d results of copies",
 		listed, nested, alternatives, reached, copied)
-	if listed < 190 || nested < 8 || alternatives < 600 || reached < alternatives {
+	if listed < 105 || nested < 5 || alternatives < 420 || reached < alternatives {
 		t.Errorf("%d queries with %d right results, of which %d are reached: too few", listed, alternatives, reached)
 	}
 }
