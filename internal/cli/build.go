@@ -103,7 +103,8 @@ func (a *app) buildCommand() *cobra.Command {
 	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which every plan is proven")
 	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare,
 		"share of the examples in the validation split")
-	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
+	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; "+
+		"of tools that cannot be run, the first of each category in turn; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the build")
 	f.StringVar(&o.Verdicts, "verdicts", "",
@@ -239,7 +240,11 @@ func (a *app) build(ctx context.Context, o pipeline.Options, out string, key ed2
 		if len(built.Rejected) > 0 {
 			e.Message += "; the first example was rejected because: " + built.Rejected[0].Message
 		}
-		return e.WithHint("%s says why of each example", filepath.Join(out, suite.FileRejected))
+		why := filepath.Join(out, suite.FileRejected) + " says why of each example"
+		if o.Limit > 0 && len(built.Rejected) >= o.Limit {
+			why += fmt.Sprintf("; a larger limit reads more, such as --limit %d", 2*o.Limit)
+		}
+		return e.WithHint("%s", why)
 	}
 	return nil
 }

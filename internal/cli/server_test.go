@@ -29,6 +29,7 @@ type modelServer struct {
 //	oracle       knows the suite, and answers with the direct plan in whatever protocol it is asked
 //	broken       fails every request
 //	pilot SUITE  knows that suite in every style, and plays the whole direct plan, call by call where it may
+//	faint SUITE  is a pilot that fails for good where the last message has an odd number of letters
 //	caller SUITE makes all calls of the plan at once, by the names that it is shown; without a plan it calls the first tool
 //	writer       documents tools in slightly other words; words requests at length, or invents something
 //	speller SUITE is a caller that writes whole numbers as reals
@@ -42,7 +43,7 @@ type modelServer struct {
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg || len(args) == 0,
-		"modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|thinker|referee SUITE|behaviour NAME|expire N|hold N|stop")
+		"modelserver oracle|broken|pilot SUITE|faint SUITE|caller SUITE|speller SUITE|writer|novice|restless|thinker|referee SUITE|behaviour NAME|expire N|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -65,6 +66,16 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		s, err := suite.Load(ts.MkAbs(args[1]))
 		check(ts, err)
 		script = func(c modeltest.Chat) modeltest.Response { return fly(s, c) }
+	case "faint":
+		usage(ts, len(args) != 2, "modelserver faint SUITE")
+		s, err := suite.Load(ts.MkAbs(args[1]))
+		check(ts, err)
+		script = func(c modeltest.Chat) modeltest.Response {
+			if len(c.Last().Content)%2 == 1 {
+				return modeltest.Fail(400, "invalid_request_error", "no such luck")
+			}
+			return fly(s, c)
+		}
 	case "caller":
 		usage(ts, len(args) != 2, "modelserver caller SUITE")
 		s, err := suite.Load(ts.MkAbs(args[1]))

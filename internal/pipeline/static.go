@@ -55,8 +55,8 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.opts.Limit > 0 && len(c.Questions) > b.opts.Limit {
-			c.Questions = c.Questions[:b.opts.Limit]
+		if b.opts.Limit > 0 {
+			c.Limit(b.opts.Limit)
 		}
 		read := len(c.Questions) + len(c.Rejected)
 		b.read += read

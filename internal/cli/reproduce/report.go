@@ -118,7 +118,11 @@ func (o *order) differences() []recipe.Difference {
 		add("corpus", strings.Join(o.recipe.Corpora, ", "), strings.Join(others, ", "), why)
 	}
 	if f := o.given.Lookup("limit"); f.Changed && f.Value.String() != "0" {
-		add("questions", "all", "the first "+f.Value.String()+" of each corpus", "this command has --limit")
+		here := "the first " + f.Value.String() + " of each corpus"
+		if o.static {
+			here += ", of its categories in turn"
+		}
+		add("questions", "all", here, "this command has --limit")
 	}
 	if f := o.given.Lookup("split"); f.Changed && f.Value.String() != "" {
 		add("split", "all that the paper names", f.Value.String()+" alone, of corpora that have splits",

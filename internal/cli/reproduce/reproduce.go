@@ -396,57 +396,71 @@ func (h *Host) run(ctx context.Context, o *order, r recipe.Run) (path string, er
 	}
 	resume := episode.Begun(ctx, s.Out)
 	mark := s.Out + endingFinished
-	if _, err := os.Stat(mark); err == nil && resume && !o.given.Changed("judge") {
-		return s.Out, nil
+	ended := false // all episodes have ended, some of them invalid
+	if text, err := os.ReadFile(mark); err == nil && resume {
+		if ended = len(text) > 0; !ended && !o.given.Changed("judge") {
+			return s.Out, nil
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(s.Out), 0o755); err != nil {
 		return "", diag.Usagef("%v", err).WithHint("give another --out")
 	}
 	err = h.Silent(func() error { return h.Run(ctx, s, resume) })
-	var none *settings.NoneValid
-	if resume && errors.As(err, &none) {
-		// All episodes have ended. Those that the provider fails again must not keep the others from the report.
-		counts, endsErr := ends(ctx, s.Out)
-		for end := range counts {
-			if transcript.Valid(end) {
-				h.Note("note: %s: %v", s.Out, err)
-				return s.Out, nil
-			}
-		}
-		err = errors.Join(err, endsErr)
+	if ended && ctx.Err() == nil && !o.given.Changed("judge") && providerFailed(err) {
+		// The report needs nothing of the provider: what it fails again is what it failed before.
+		h.Note("note: %s: %v", s.Out, err)
+		return s.Out, nil
 	}
-	if err != nil {
+	var none *settings.NoneValid
+	if err != nil && !(resume && errors.As(err, &none)) {
 		return "", err
 	}
-	return s.Out, h.markFinished(ctx, s.Out, mark)
+	// All episodes have ended. Those that the provider failed must not keep the others from the report.
+	valid, invalid, endsErr := ends(ctx, s.Out)
+	switch {
+	case endsErr != nil || err != nil && valid == 0:
+		return "", errors.Join(err, endsErr)
+	case err != nil:
+		h.Note("note: %s: %v", s.Out, err)
+	}
+	return s.Out, markEnded(mark, invalid)
 }
 
-// ends counts the episodes of a run by how they ended.
-func ends(ctx context.Context, path string) (map[string]int, error) {
+// providerFailed reports whether a run was ended by its provider, or by a limit on what it may cost or fail.
+func providerFailed(err error) bool {
+	var failed *diag.Error
+	return errors.As(err, &failed) && (failed.Exit == diag.ExitProvider || failed.Exit == diag.ExitFailed)
+}
+
+// ends counts the episodes of a run that have a result, and those that have none.
+func ends(ctx context.Context, path string) (valid, invalid int, err error) {
 	store, err := runs.OpenStore(ctx, path)
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
 	counts, err := store.Ends(ctx)
-	return counts, errors.Join(err, store.Close())
-}
-
-// endingFinished ends the name of the file that marks a run as finished. A finished run is not played again, so that
-// its provider need not be reachable.
-const endingFinished = ".finished"
-
-// markFinished marks a run unless some of its episodes are to be played again.
-func (h *Host) markFinished(ctx context.Context, path, mark string) error {
-	counts, err := ends(ctx, path)
-	if err != nil {
-		return err
-	}
-	for end := range counts {
-		if !transcript.Valid(end) {
-			return nil
+	for end, n := range counts {
+		if transcript.Valid(end) {
+			valid += n
+		} else {
+			invalid += n
 		}
 	}
-	if err := os.WriteFile(mark, nil, 0o644); err != nil {
+	return valid, invalid, errors.Join(err, store.Close())
+}
+
+// endingFinished ends the name of the file that marks a run all of whose episodes have ended. If the file is empty, all
+// are valid, and the run is not played again: its provider need not be reachable. Otherwise the same command plays the
+// invalid ones again, once each, and reports the run whatever comes of it.
+const endingFinished = ".finished"
+
+// markEnded marks a run all of whose episodes have ended.
+func markEnded(mark string, invalid int) error {
+	var text []byte
+	if invalid > 0 {
+		text = fmt.Appendf(nil, "%d invalid\n", invalid)
+	}
+	if err := os.WriteFile(mark, text, 0o644); err != nil {
 		return diag.Usagef("%v", err).WithHint("free some space, and run the same command")
 	}
 	return nil

@@ -6,6 +6,7 @@ package toolsets
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -57,6 +58,26 @@ type Catalogue struct {
 	Digest    string // sha256 (hexadecimal) over names and bytes of every file read
 	Questions []Question
 	Rejected  []Rejected
+}
+
+// Limit keeps n questions: the first of each category in turn, so that no category crowds out the others, in the
+// order of the corpus.
+func (c *Catalogue) Limit(n int) {
+	if len(c.Questions) <= n {
+		return
+	}
+	seen, kept := map[string]int{}, make([]int, len(c.Questions))
+	turn := make([]int, len(c.Questions)) // how many questions of its category are before each
+	for i := range c.Questions {
+		kept[i], turn[i] = i, seen[c.Questions[i].Category]
+		seen[c.Questions[i].Category]++
+	}
+	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
+	kept = slices.Sorted(slices.Values(kept[:n]))
+	for i, k := range kept {
+		c.Questions[i] = c.Questions[k]
+	}
+	c.Questions = c.Questions[:n]
 }
 
 // Question is one request with the tools that are shown for it.
