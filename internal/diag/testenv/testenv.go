@@ -34,8 +34,8 @@ func SkipRace(tb testing.TB, reason string) {
 	}
 }
 
-// RaceOnly leaves the other tests of a package out under the race detector: they do one thing after the other. A TestMain
-// calls it, and -run overrides it.
+// RaceOnly leaves the other tests of a package out under the race detector: they do one thing after the other. A
+// TestMain calls it, and -run overrides it.
 func RaceOnly(tests ...func(*testing.T)) {
 	if !Race {
 		return
