@@ -96,7 +96,7 @@ func Compare(units []Unit, o Options, stream []string) Comparison {
 		clusters.Add(u.Cluster, *second-*first, 1)
 		blocks.Add(u.Block, *second-*first, 1)
 		tasks[u.Task] = true
-		if x, y, both := FirstShared(u.Base, u.Rows); both {
+		if x, y, both := firstShared(u.Base, u.Rows); both {
 			c.Won += statistics.One(y && !x)
 			c.Lost += statistics.One(x && !y)
 		}
@@ -147,8 +147,8 @@ func SharedTrial(base, rows []*Row) (first, second *Row) {
 	return nil, nil
 }
 
-// FirstShared returns the outcomes of the first trial that is valid on both sides.
-func FirstShared(base, rows []*Row) (first, second, ok bool) {
+// firstShared returns the outcomes of the first trial that is valid on both sides.
+func firstShared(base, rows []*Row) (first, second, ok bool) {
 	b, r := SharedTrial(base, rows)
 	if b == nil {
 		return false, false, false

@@ -537,7 +537,7 @@ func (b *Bench) hopelessOf(kind, proof string, rows []*Row) Hopeless {
 	for _, u := range c.Units {
 		valid := CountOf(u.Base, func(*grade.Grade) bool { return true })
 		declined += float64(CountOf(u.Base, refused)) / float64(valid)
-		if first, second, ok := FirstShared(u.Base, u.Rows); ok {
+		if first, second, ok := firstShared(u.Base, u.Rows); ok {
 			h.BothPairs++
 			both += statistics.One(first && second)
 		}
@@ -749,7 +749,7 @@ func (b *Bench) tactic(name, kind string, rows, whole []*Row) Tactic {
 	_, byInstance := Partition(whole, ByInstance)
 	t := Tactic{Cohort: b.Cohort, Tactic: name, Kind: kind}
 	for _, u := range UnitsOf(rows, func(r *Row) []*Row { return byInstance[r.Grade.Instance] }) {
-		if first, second, ok := FirstShared(u.Base, u.Rows); ok {
+		if first, second, ok := firstShared(u.Base, u.Rows); ok {
 			t.Instances++
 			t.Lost += statistics.One(first && !second)
 			t.Won += statistics.One(second && !first)

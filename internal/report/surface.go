@@ -43,8 +43,8 @@ func (r *Row) place() (rewording string, load int, ok bool) {
 	return strings.Join(names, "+"), load, true
 }
 
-// SurfaceOf returns the surface of a group.
-func SurfaceOf(g *Group, o Options) []Surface {
+// surfaceOf returns the surface of a group.
+func surfaceOf(g *Group, o Options) []Surface {
 	type place struct {
 		rewording string
 		load      int
@@ -94,7 +94,7 @@ func SurfaceTable(groups []Group, o Options) *table.Table {
 	var list []Surface
 	for i := range groups {
 		if !ArmOf(groups[i].Arm).Informed {
-			list = append(list, SurfaceOf(&groups[i], o)...)
+			list = append(list, surfaceOf(&groups[i], o)...)
 		}
 	}
 	type row = *Surface

@@ -122,5 +122,5 @@ func measureParaphrases(_ context.Context, t *Trial) (Figure, error) {
 			settled++
 		}
 	}
-	return ShareOf(settled, all), nil
+	return shareOf(settled, all), nil
 }

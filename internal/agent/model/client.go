@@ -68,9 +68,9 @@ func newClient(p *provider, name, base string, o Options) (*client, error) {
 	return c, nil
 }
 
-// NewTransport returns a transport that keeps a connection open for each of thousands of concurrent requests. proxy
+// newTransport returns a transport that keeps a connection open for each of thousands of concurrent requests. proxy
 // finds the proxy of a request, as http.ProxyFromEnvironment does; nil means no proxy.
-func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	return &http.Transport{
 		Proxy:                 proxy,
 		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -82,7 +82,7 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	}
 }
 
-var sharedTransport = sync.OnceValue(func() *http.Transport { return NewTransport(nil) })
+var sharedTransport = sync.OnceValue(func() *http.Transport { return newTransport(nil) })
 
 // redactor replaces the key in every form in which an answer may echo it. Short keys are placeholders such as "none",
 // which local servers ask for and which would match ordinary text.

@@ -111,7 +111,7 @@ type Options struct {
 	// BaseURL is the address of the service, such as http://127.0.0.1:8000/v1 for an OpenAI-compatible server and
 	// https://host for an Anthropic-compatible one. Empty means the provider's own.
 	BaseURL string
-	// Transport carries the requests; nil means one of [NewTransport] without a proxy, shared by all clients.
+	// Transport carries the requests; nil means one of [newTransport] without a proxy, shared by all clients.
 	Transport http.RoundTripper
 	// Timeout bounds one attempt from its sending to the last byte of its answer; 0 means five minutes. Waiting for
 	// limits does not count.

@@ -58,8 +58,8 @@ const (
 	policyAfter = "recover-after:"
 )
 
-// FaultCertifier certifies instances under conditions of the environment. It is safe for concurrent use.
-type FaultCertifier struct {
+// faultCertifier certifies instances under conditions of the environment. It is safe for concurrent use.
+type faultCertifier struct {
 	stage *episode.Stage
 	mu    sync.Mutex
 	clean map[string]*cleanPair // by instance
@@ -72,9 +72,9 @@ type cleanPair struct {
 	err   error
 }
 
-// NewFaultCertifier returns a certifier for the instances of a stage's suite.
-func NewFaultCertifier(stage *episode.Stage) *FaultCertifier {
-	return &FaultCertifier{stage: stage, clean: map[string]*cleanPair{}}
+// newFaultCertifier returns a certifier for the instances of a stage's suite.
+func newFaultCertifier(stage *episode.Stage) *faultCertifier {
+	return &faultCertifier{stage: stage, clean: map[string]*cleanPair{}}
 }
 
 // Certify plays an instance as the blind policy and as the recovery policy, in the environment that agents meet and
@@ -84,8 +84,8 @@ func NewFaultCertifier(stage *episode.Stage) *FaultCertifier {
 // it can affect first. In a hopeless instance the recovery policy must decline; another check proves that nothing
 // else is right. Clean is the task under its other conditions, nil if it has no certificate; the recovery policy must
 // reach gold there. The error is Seatrial's own failure.
-func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance) (*Certified, error) {
-	c := &certification{FaultCertifier: f, in: in, out: &Certified{
+func (f *faultCertifier) Certify(ctx context.Context, in, clean *suite.Instance) (*Certified, error) {
+	c := &certification{faultCertifier: f, in: in, out: &Certified{
 		Certificate: &suite.Certificate{Instance: in.ID, Transcript: map[string]string{}, Fault: &suite.FaultProof{}},
 	}}
 	if clean == nil {
@@ -107,7 +107,7 @@ func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance)
 
 // certification is the work on one instance.
 type certification struct {
-	*FaultCertifier
+	*faultCertifier
 	in   *suite.Instance
 	task *task.Task
 	out  *Certified
@@ -270,7 +270,7 @@ func (c *certification) play(ctx context.Context, name, first string) (grade.Gra
 	return g, record, nil
 }
 
-func (f *FaultCertifier) playPolicy(
+func (f *faultCertifier) playPolicy(
 	ctx context.Context, in *suite.Instance, t *task.Task, name, first string,
 ) (grade.Grade, *transcript.Transcript, error) {
 	seat := episode.Seat{Header: certifyingHeader(in, name, name), Budget: episode.BudgetOf(in, t)}
@@ -287,7 +287,7 @@ func (f *FaultCertifier) playPolicy(
 	return g, record, err
 }
 
-func (f *FaultCertifier) cleanPair(ctx context.Context, clean *suite.Instance) (grade.Grade, error) {
+func (f *faultCertifier) cleanPair(ctx context.Context, clean *suite.Instance) (grade.Grade, error) {
 	f.mu.Lock()
 	pair := f.clean[clean.ID]
 	if pair == nil {

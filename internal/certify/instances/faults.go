@@ -81,7 +81,7 @@ func (m *maker) faulted(ctx context.Context) (*Yield, error) {
 	if err != nil {
 		return nil, err
 	}
-	certifier := NewFaultCertifier(m.stage())
+	certifier := newFaultCertifier(m.stage())
 	return m.prove(ctx, derived, true, func(
 		ctx context.Context, in *suite.Instance, refused map[string]bool,
 	) (*Certified, error) {

@@ -34,7 +34,7 @@ func (m *maker) hopeless(ctx context.Context) (*Yield, error) {
 		return &Yield{Certified: []*Certified{}, plays: len(kinds) > 0}, nil
 	}
 	m.Progress.Begin(len(m.Suite.Tasks))
-	certifier := NewFaultCertifier(m.stage())
+	certifier := newFaultCertifier(m.stage())
 	around, bases := append([][]condition.Condition{nil}, condition.SearchedWorlds(m.Conditions)...), m.bases()
 	made, err := m.eachTask(ctx, func(ctx context.Context, db *data.Database) (worker, error) {
 		finder, err := twin.NewFinder(ctx, twin.Config{
@@ -60,7 +60,7 @@ type hopelessWorker struct {
 	kinds     []string
 	around    [][]condition.Condition // nil, and the open worlds
 	bases     map[string]*suite.Instance
-	certifier *FaultCertifier
+	certifier *faultCertifier
 	finder    *twin.Finder
 }
 

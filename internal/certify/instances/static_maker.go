@@ -30,8 +30,8 @@ const (
 	ReasonNoDetail    = "no_detail_known"
 )
 
-// StaticReasons explains these reasons.
-func StaticReasons() map[string]string {
+// staticReasons explains these reasons.
+func staticReasons() map[string]string {
 	reasons := map[string]string{
 		ReasonNotRequired: "every value that the request says is of an argument that is optional, or has a default",
 		ReasonDocumented:  "the documentation of a tool gives the value away",
@@ -290,7 +290,7 @@ func (m *staticMaker) certifyDraft(
 func (d *staticDraft) refuse(t *task.Task, reason, message string) {
 	d.instances, d.checks, d.added = nil, nil, nil
 	d.refused = suite.RefuseInstance(t, suite.Under("", d.asked.String()), reason,
-		cmp.Or(message, request.Reasons()[reason], StaticReasons()[reason], twin.Refusals()[reason]))
+		cmp.Or(message, request.Reasons()[reason], staticReasons()[reason], twin.Refusals()[reason]))
 }
 
 // draft puts a task under one condition.

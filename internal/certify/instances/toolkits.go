@@ -23,9 +23,9 @@ const CheckNoRival = "no_added_tool_gives_gold"
 // ReasonRival says that an added tool of an expanded toolkit is as good as those of the plans.
 const ReasonRival = "added_tool_reaches_answer"
 
-// ToolkitReasons explains why a task is not put under a condition with a chosen toolkit, in addition to
+// toolkitReasons explains why a task is not put under a condition with a chosen toolkit, in addition to
 // [twin.Refusals] and [FaultReasons].
-func ToolkitReasons() map[string]string {
+func toolkitReasons() map[string]string {
 	return map[string]string{ReasonRival: "one call to a tool that was to be added gives the right answer"}
 }
 
@@ -67,7 +67,7 @@ func (m *maker) toolkits(ctx context.Context) (*Yield, error) {
 	before := m.Suite.Made
 	m.Suite.Made = made
 	defer func() { m.Suite.Made = before }()
-	certifier := NewFaultCertifier(m.stage())
+	certifier := newFaultCertifier(m.stage())
 	y, err := m.eachTask(ctx, func(_ context.Context, db *data.Database) (worker, error) {
 		return &toolkitProver{choices: c, certifier: certifier, world: db.World}, nil
 	})
@@ -186,7 +186,7 @@ func (c *toolkitChoices) name() ([]*task.Tool, error) {
 // toolkitProver proves the chosen toolkits of one database.
 type toolkitProver struct {
 	choices   *toolkitChoices
-	certifier *FaultCertifier
+	certifier *faultCertifier
 	world     *database.World
 }
 

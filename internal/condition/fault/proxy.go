@@ -133,8 +133,8 @@ const (
 // MaxWait bounds every wait that a faults file can ask for, in milliseconds.
 const MaxWait = 600_000
 
-// SetAs is how a refusal reaches the client.
-func SetAs(choices ...string) Setting {
+// setAs is how a refusal reaches the client.
+func setAs(choices ...string) Setting {
 	return Setting{Name: "as", Form: FormChoice, Choices: choices,
 		Says: "How the failure reaches the client: a tool result marked as an error (result, the default), a JSON-RPC " +
 			"error, an HTTP status, a dropped connection, or no answer at all (silence)."}
@@ -164,10 +164,10 @@ var (
 
 // SetPassing are the settings of failures that may hit the transport.
 func SetPassing() []Setting {
-	return []Setting{SetAs(AsResult, AsError, AsStatus, AsDrop, AsSilence), SetExecuted, SetWait}
+	return []Setting{setAs(AsResult, AsError, AsStatus, AsDrop, AsSilence), SetExecuted, SetWait}
 }
 
 // Refusing are the settings of refusals.
 func Refusing(more ...Setting) []Setting {
-	return append([]Setting{SetAs(AsResult, AsError, AsStatus)}, more...)
+	return append([]Setting{setAs(AsResult, AsError, AsStatus)}, more...)
 }

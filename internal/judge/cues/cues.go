@@ -105,7 +105,7 @@ type Kind struct {
 }
 
 // Kinds lists the classifiers: both read words and pairs of neighbouring words, and, if asked, signs like words.
-func Kinds() []Kind { return []Kind{{"naive Bayes", Bayes}, {"logistic regression", Logistic}} }
+func Kinds() []Kind { return []Kind{{"naive Bayes", bayes}, {"logistic regression", logistic}} }
 
 // features counts the words and the pairs of neighbouring words of a text.
 func features(text string, withSigns bool) map[string]float64 {
@@ -125,8 +125,8 @@ func features(text string, withSigns bool) map[string]float64 {
 	return found
 }
 
-// Bayes trains a multinomial naive Bayes classifier with add-one smoothing.
-func Bayes(examples []Example, signs bool) *Classifier {
+// bayes trains a multinomial naive Bayes classifier with add-one smoothing.
+func bayes(examples []Example, signs bool) *Classifier {
 	c := &Classifier{signs: signs, weights: map[string]float64{}}
 	counts := map[string]*[2]float64{}
 	var total, texts [2]float64
@@ -159,8 +159,8 @@ const (
 	ridge    = 1e-3
 )
 
-// Logistic trains a logistic regression by gradient descent, on texts whose counts have length 1.
-func Logistic(examples []Example, signs bool) *Classifier {
+// logistic trains a logistic regression by gradient descent, on texts whose counts have length 1.
+func logistic(examples []Example, signs bool) *Classifier {
 	type cell struct {
 		feature int
 		value   float64

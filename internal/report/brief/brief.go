@@ -264,14 +264,14 @@ func Table(list []Tally, width int) string {
 	var b strings.Builder
 	cells := func(text func(column) string) {
 		for i, c := range columns {
-			b.WriteString("  " + Pad(text(c), widths[i]))
+			b.WriteString("  " + pad(text(c), widths[i]))
 		}
 		b.WriteString("\n")
 	}
 	switch apart := wide+min(first, 16) > width; {
 	case wide > width: // a line for each value
 		for i := range list {
-			b.WriteString(Shorten(list[i].Agent, width) + "\n")
+			b.WriteString(shorten(list[i].Agent, width) + "\n")
 			for _, c := range columns {
 				fmt.Fprintf(&b, "  %-12s  %s\n", c.heading, c.cell(&list[i]))
 			}
@@ -279,23 +279,23 @@ func Table(list []Tally, width int) string {
 	case apart: // names on lines of their own
 		cells(func(c column) string { return c.heading })
 		for i := range list {
-			b.WriteString(Shorten(list[i].Agent, width) + "\n")
+			b.WriteString(shorten(list[i].Agent, width) + "\n")
 			cells(func(c column) string { return c.cell(&list[i]) })
 		}
 	default:
 		first = min(first, width-wide)
-		b.WriteString(Pad("agent", -first))
+		b.WriteString(pad("agent", -first))
 		cells(func(c column) string { return c.heading })
 		for i := range list {
-			b.WriteString(Pad(Shorten(list[i].Agent, first), -first))
+			b.WriteString(pad(shorten(list[i].Agent, first), -first))
 			cells(func(c column) string { return c.cell(&list[i]) })
 		}
 	}
 	return b.String()
 }
 
-// Pad fills a text with blanks to a number of cells, on the left or, below zero, on the right.
-func Pad(text string, width int) string {
+// pad fills a text with blanks to a number of cells, on the left or, below zero, on the right.
+func pad(text string, width int) string {
 	n := table.Width(text)
 	if width < 0 {
 		return text + strings.Repeat(" ", max(-width-n, 0))
@@ -303,8 +303,8 @@ func Pad(text string, width int) string {
 	return strings.Repeat(" ", max(width-n, 0)) + text
 }
 
-// Shorten cuts a text to a number of cells, on one line.
-func Shorten(text string, width int) string {
+// shorten cuts a text to a number of cells, on one line.
+func shorten(text string, width int) string {
 	return table.Cut(strings.Join(strings.Fields(text), " "), width)
 }
 

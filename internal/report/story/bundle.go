@@ -81,7 +81,7 @@ type Bundle struct {
 
 // Open opens a run with the suite in a folder, or with the one that the run names if dir is "", or a bundle.
 func Open(ctx context.Context, path, dir string) (Source, func() error, error) {
-	bundle, err := OpenBundle(path)
+	bundle, err := openBundle(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +103,8 @@ func RunOf(s Source) *runs.Run {
 	return nil
 }
 
-// OpenBundle reads a bundle; nil if the file is not one.
-func OpenBundle(path string) (*Bundle, error) {
+// openBundle reads a bundle; nil if the file is not one.
+func openBundle(path string) (*Bundle, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil //nolint:nilerr // opening it as a run says what is wrong

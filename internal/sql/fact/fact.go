@@ -408,7 +408,7 @@ func (f *Facts) Countable(core *ast.SelectQuery) *sqlast.Ref {
 
 // Settled reports whether an expression has one value where the known columns have one.
 func (f *Facts) Settled(core *ast.SelectQuery, e ast.Expr, k Known) bool {
-	if sqlast.HasAggregate(e) || HasWindow(e) {
+	if sqlast.HasAggregate(e) || hasWindow(e) {
 		return false
 	}
 	open := false
@@ -416,8 +416,8 @@ func (f *Facts) Settled(core *ast.SelectQuery, e ast.Expr, k Known) bool {
 	return !open
 }
 
-// HasWindow reports whether a node contains a window function.
-func HasWindow(n ast.Node) bool {
+// hasWindow reports whether a node contains a window function.
+func hasWindow(n ast.Node) bool {
 	found := false
 	ast.Walk(n, func(n ast.Node) bool {
 		if f, ok := n.(*ast.FuncCall); ok && f.Over != nil {

@@ -78,11 +78,11 @@ func ReadsSubquery(source string) bool {
 		return false
 	}
 	stmt, ok := stmts[0].(*ast.SelectStmt)
-	return ok && HasSubquery(stmt)
+	return ok && hasSubquery(stmt)
 }
 
-// HasSubquery is [ReadsSubquery] of a statement that was read.
-func HasSubquery(stmt *ast.SelectStmt) bool {
+// hasSubquery is [ReadsSubquery] of a statement that was read.
+func hasSubquery(stmt *ast.SelectStmt) bool {
 	found := false
 	ast.Walk(stmt, func(n ast.Node) bool {
 		inner, ok := n.(*ast.SelectStmt)

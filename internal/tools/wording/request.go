@@ -187,7 +187,7 @@ func (sp *Speaker) compoundOrder(s *ast.SelectStmt, last *ast.SelectQuery, draw 
 			return sp.fail()
 		}
 		word := map[bool]string{true: "falling", false: "rising"}[t.Order == ast.SortDesc]
-		list = append(list, word+" order of "+ResultPhrase(sp.q, output[at]))
+		list = append(list, word+" order of "+resultPhrase(sp.q, output[at]))
 	}
 	return " " + pickOne(draw, sorts) + " " + strings.Join(list, ", and where these are equal in ") + "."
 }

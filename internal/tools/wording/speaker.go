@@ -785,8 +785,8 @@ func (sc *scope) cases(e *ast.CaseExpr) string {
 	return text
 }
 
-// ResultPhrase names a column of a result by where it comes from.
-func ResultPhrase(q *sqlast.Query, c sqlast.Column) string {
+// resultPhrase names a column of a result by where it comes from.
+func resultPhrase(q *sqlast.Query, c sqlast.Column) string {
 	if t := q.Schema.Table(c.Table); t != nil {
 		if i := t.Column(c.Column); i >= 0 {
 			return "the " + ColumnPhrase(t, i)

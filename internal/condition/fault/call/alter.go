@@ -31,8 +31,8 @@ var appliedNames = fault.Phrases{
 // StrictSuffix ends the names of strict forms.
 const StrictSuffix = "_strict"
 
-// StrictDescription describes the strict form of a tool. It promises nothing, because no form is always right.
-func StrictDescription(tool, description string) string {
+// strictDescription describes the strict form of a tool. It promises nothing, because no form is always right.
+func strictDescription(tool, description string) string {
 	return "Does what `" + tool + "` does, in strict mode. " + description
 }
 
@@ -114,7 +114,7 @@ func (f *alteration) Replicas(t *task.Tool) []*task.Tool {
 	if t.Name == f.Tool {
 		name = f.Strict
 	}
-	return []*task.Tool{fault.Replica(t, name, StrictDescription(t.Name, t.Description))}
+	return []*task.Tool{fault.Replica(t, name, strictDescription(t.Name, t.Description))}
 }
 
 // Double echoes the arguments as they were given.

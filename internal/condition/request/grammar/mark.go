@@ -57,7 +57,7 @@ func Worded(s string, first func(noun string) string, before string) string {
 		if strings.HasPrefix(s[at:], string(MarkFirst)) {
 			phrase = first(noun)
 		}
-		if BeginsSentence(b.String()) {
+		if beginsSentence(b.String()) {
 			phrase = english.Capital(phrase)
 		}
 		b.WriteString(phrase)
@@ -85,7 +85,7 @@ func Apply(s string, edits []Edit) string {
 		}
 		b.WriteString(s[at:e.Start])
 		text := e.Text
-		if BeginsSentence(s[:e.Start]) {
+		if beginsSentence(s[:e.Start]) {
 			text = english.Capital(text)
 		}
 		b.WriteString(text)
@@ -95,8 +95,8 @@ func Apply(s string, edits []Edit) string {
 	return b.String()
 }
 
-// BeginsSentence reports whether a sentence begins after a text.
-func BeginsSentence(before string) bool {
+// beginsSentence reports whether a sentence begins after a text.
+func beginsSentence(before string) bool {
 	before = strings.TrimRight(before, " \t\n\"'“‘(")
 	return before == "" || strings.HasSuffix(before, ".") && !Abbreviates(before) || strings.HasSuffix(before, "?") ||
 		strings.HasSuffix(before, "!")
