@@ -548,18 +548,25 @@ func (p *page) complaint(taken owners, w *Written) string {
 	return ""
 }
 
-// tellsOther reports whether a text describes another tool of the database: it is that tool's text, or contains it
-// without the tool's own text.
+// tellsOther reports whether a text and one of another tool of the database could be confused: they are the same, or
+// one contains the other without the derived text of its own tool. Which of them came first does not matter.
 func (p *page) tellsOther(taken owners, w *Written) bool {
 	said, own := shape(p.named(w), w.Summary), shape(arguments(p.derived), p.Lead)
 	for key, other := range taken {
 		text, same := strings.CutPrefix(key, w.Database+"\n"+w.Style+"\n")
-		if same && other != p && (text == said || strings.Contains(said, text) && !strings.Contains(own, text) &&
-			!strings.Contains(said, own)) {
+		if !same || other == p {
+			continue
+		}
+		if text == said || within(text, said, own) || within(said, text, shape(arguments(other.derived), other.Lead)) {
 			return true
 		}
 	}
 	return false
+}
+
+// within reports whether a text contains another one that its tool's derived text does not contain, without that derived text.
+func within(part, text, derived string) bool {
+	return strings.Contains(text, part) && !strings.Contains(derived, part) && !strings.Contains(text, derived)
 }
 
 // covers reports whether a text has enough content words of another.
