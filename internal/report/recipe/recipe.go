@@ -113,7 +113,7 @@ type Difference struct {
 	Paper string `yaml:"paper"`
 	Here  string `yaml:"here"`
 	Why   string `yaml:"why"`
-	Only  string `yaml:"only"`
+	Only  string `yaml:"only"` // as of a table
 }
 
 // ShownRow says where a mechanism, table or figure of the paper is shown.
@@ -160,6 +160,7 @@ func Parse(file string, data []byte) (*Recipe, error) {
 	r.checkSteps(complain)
 	for i := range r.Tables {
 		r.Tables[i].check(complain)
+		r.checkOnly(complain, r.Tables[i].Of, r.Tables[i].Only)
 		for _, name := range r.Tables[i].Runs {
 			if !slices.ContainsFunc(r.Runs, func(run Run) bool { return run.Name == name }) {
 				complain("%s: there is no run %q", r.Tables[i].Of, name)
@@ -167,6 +168,7 @@ func Parse(file string, data []byte) (*Recipe, error) {
 		}
 	}
 	for _, d := range r.Differences {
+		r.checkOnly(complain, "difference "+d.What, d.Only)
 		if d.What == "" || d.Paper == "" || d.Here == "" || d.Why == "" {
 			complain("difference %q: a field is empty", d.What)
 		}
@@ -177,6 +179,13 @@ func Parse(file string, data []byte) (*Recipe, error) {
 		}
 	}
 	return r, errors.Join(errs...)
+}
+
+// checkOnly refuses a limit that no corpus of the recipe can meet.
+func (r *Recipe) checkOnly(complain func(string, ...any), of, only string) {
+	if only != "" && only != OnlySQL && only != OnlyStatic && !slices.Contains(r.Corpora, only) {
+		complain("%s: only is unknown", of)
+	}
 }
 
 func (r *Recipe) checkSteps(complain func(string, ...any)) {

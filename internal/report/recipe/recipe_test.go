@@ -106,13 +106,14 @@ func TestRecipesAreStrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for more, want := range map[string]string{
-		"colour: red\n":                                 "colour",
-		"runs: [{name: a, suite: b}]\n":                 `there is no suite "b"`,
-		"suites: [{name: a}, {name: a}]\n":              "is taken",
-		"suites: [{name: a, only: all}]\n":              "only is unknown",
-		"shown: [{of: a, what: b}]\n":                   "a field is empty",
-		"differences: [{what: a, paper: b, here: c}]\n": "a field is empty",
-		"tables: [{name: hohw-9, of: T, title: t}]\n":   "hohw-9",
+		"colour: red\n":                                                                    "colour",
+		"runs: [{name: a, suite: b}]\n":                                                    `there is no suite "b"`,
+		"suites: [{name: a}, {name: a}]\n":                                                 "is taken",
+		"suites: [{name: a, only: all}]\n":                                                 "only is unknown",
+		"shown: [{of: a, what: b}]\n":                                                      "a field is empty",
+		"differences: [{what: a, paper: b, here: c}]\n":                                    "a field is empty",
+		"tables: [{name: hohw-9, of: T, title: t}]\n":                                      "hohw-9",
+		"tables: [{name: hohw-1, of: T, only: sqll}]\n":                                    "T: only is unknown",
 		"tables: [{name: hohw-1, of: T, title: t, unit: percent, columns: [{name: a}]}]\n": "has no value",
 		"tables: [{name: hohw-1, of: T, title: t, unit: percent, columns: [{name: a, value: clean}], " +
 			"published: [{who: M, cells: [[1, 2]]}]}]\n": "has 2 cells",
