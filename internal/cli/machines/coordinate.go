@@ -352,7 +352,7 @@ func (t *Team) welcome(ctx context.Context, o *settings.Run, s *suite.Suite, r *
 // needsAnswers selects the tasks whose plans workers need: all of them if scripted policies play, and the validation
 // split if models are shown examples.
 func needsAnswers(o *settings.Run) func(*task.Task) bool {
-	policies := slices.ContainsFunc(o.Agents, func(name string) bool { return !settings.IsCommand(name) })
+	policies := slices.ContainsFunc(o.Agents, func(name string) bool { return !transcript.IsCommand(name) })
 	return func(t *task.Task) bool {
 		return policies || len(o.Shots) > 0 && t.Split == task.SplitValidation
 	}
@@ -362,7 +362,7 @@ func needsAnswers(o *settings.Run) func(*task.Task) bool {
 func Classes(o *settings.Run) func(*transcript.Header) string {
 	return func(h *transcript.Header) string {
 		switch {
-		case settings.IsCommand(h.Agent):
+		case transcript.IsCommand(h.Agent):
 			return fleet.ClassCommand
 		case slices.Contains(o.Models, h.Agent):
 			if slices.ContainsFunc(protocol.List(), func(p protocol.Info) bool { return p.Code && p.Name == h.Protocol }) {

@@ -227,7 +227,7 @@ func (w *worker) settings(welcome *fleet.Welcome, dir, scratch string) (*setting
 		w.commands = false
 	}
 	if !w.commands {
-		o.Agents = slices.DeleteFunc(o.Agents, settings.IsCommand)
+		o.Agents = slices.DeleteFunc(o.Agents, transcript.IsCommand)
 	}
 	return o, nil
 }

@@ -205,8 +205,8 @@ func (b *bench) close() error {
 
 // command makes a command a participant in each arm.
 func (c *Cast) command(name string, arms []transcript.Arm) ([]episode.Participant, error) {
-	text, protocol := strings.TrimPrefix(name, settings.PrefixCmd), "http"
-	if over, is := strings.CutPrefix(name, settings.PrefixMCP); is {
+	text, protocol := strings.TrimPrefix(name, transcript.PrefixCmd), "http"
+	if over, is := strings.CutPrefix(name, transcript.PrefixMCP); is {
 		text, protocol = over, "mcp"
 	}
 	line, err := command.Parse(text)

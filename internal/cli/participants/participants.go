@@ -122,7 +122,7 @@ func (c *Cast) Participants(ctx context.Context) (list []episode.Participant, er
 		switch {
 		case name == protocol.HumanName:
 			made = c.human(arms)
-		case settings.IsCommand(name):
+		case transcript.IsCommand(name):
 			made, err = c.command(name, arms)
 		default:
 			made, err = c.policy(name, arms)

@@ -18,6 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/prompt"
 	"github.com/spf13/pflag"
@@ -485,19 +486,8 @@ func (r *Run) checkNames() error {
 	return nil
 }
 
-// What the names of agents that are commands begin with: the first act over HTTP, the second over MCP.
-const (
-	PrefixCmd = "cmd:"
-	PrefixMCP = "mcp:"
-)
-
-// IsCommand reports whether an agent is a command.
-func IsCommand(name string) bool {
-	return strings.HasPrefix(name, PrefixCmd) || strings.HasPrefix(name, PrefixMCP)
-}
-
 // HasCommands reports whether an agent of the run is a command.
-func (r *Run) HasCommands() bool { return slices.ContainsFunc(r.Agents, IsCommand) }
+func (r *Run) HasCommands() bool { return slices.ContainsFunc(r.Agents, transcript.IsCommand) }
 
 // CommandFiles says whether the commands of a run can read the suite's files.
 func (r *Run) CommandFiles() string {

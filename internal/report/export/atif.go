@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
@@ -193,7 +192,7 @@ func agentStep(e *played, t *turn) trajectoryStep {
 			s.LLMCallCount = &u.Requests
 		}
 		s.Metrics = &atifMetrics{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CostUSD, otherTokens(u)}
-	case !strings.ContainsAny(e.Transcript.Header.Agent, ":/"):
+	case transcript.IsPolicy(e.Transcript.Header.Agent):
 		none := 0 // a scripted policy
 		s.LLMCallCount = &none
 		fallthrough

@@ -19,6 +19,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -108,20 +109,15 @@ func (w *eee) open(key string, e *played) (*eeeLog, error) {
 // eeeModel names the developer and the model of an agent, as parts of a path. Policies are Seatrial's, and a program of
 // the user has no developer that is known.
 func eeeModel(agent string) (developer, model string) {
-	provider, name, isModel := strings.Cut(agent, "/")
+	provider, name, isModel := transcript.ModelOf(agent)
 	switch {
-	case external(agent):
+	case transcript.IsCommand(agent):
 		sum := sha256.Sum256([]byte(agent))
 		return "external-agent", hex.EncodeToString(sum[:6])
 	case !isModel:
 		return "seatrial", portable(agent)
 	}
 	return portable(provider), portable(name)
-}
-
-// external reports whether an agent is a program of the user.
-func external(agent string) bool {
-	return strings.HasPrefix(agent, "cmd:") || strings.HasPrefix(agent, "mcp:")
 }
 
 // portable returns a name that every file system takes, and that is not reserved.

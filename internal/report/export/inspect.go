@@ -125,7 +125,7 @@ func (w *inspect) open(key string, h transcript.Header) (*inspectLog, error) {
 	created := w.x.run.Store.Meta().Started.UTC().Format("2006-01-02T15:04:05+00:00")
 	name := strings.NewReplacer(":", "-", "+", "-").Replace(created) + "_seatrial_" + id + ".eval"
 	l := &inspectLog{model: noModel}
-	if strings.Contains(h.Agent, "/") && !external(h.Agent) {
+	if _, _, isModel := transcript.ModelOf(h.Agent); isModel {
 		l.model = h.Agent
 	}
 	l.spec = object{"created": created, "task": "seatrial", "task_id": id, "run_id": id, "eval_id": id,

@@ -85,10 +85,7 @@ func (e *Exporter) forget(id string) {
 func newTrace(record *episode.Record, seed string) *episodeTrace {
 	h := record.Transcript.Header
 	t := &episodeTrace{Record: record, header: h, seed: seed}
-	if provider, name, found := strings.Cut(h.Agent, "/"); found && !strings.HasPrefix(h.Agent, "cmd:") &&
-		!strings.HasPrefix(h.Agent, "mcp:") {
-		t.maker, t.model = provider, name
-	}
+	t.maker, t.model, _ = transcript.ModelOf(h.Agent)
 	return t
 }
 

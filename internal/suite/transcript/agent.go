@@ -1,0 +1,28 @@
+package transcript
+
+import "strings"
+
+// What the names of agents that are programs of the user begin with: the first act over HTTP, the second over MCP.
+const (
+	PrefixCmd = "cmd:"
+	PrefixMCP = "mcp:"
+)
+
+// IsCommand reports whether an agent is a program of the user.
+func IsCommand(agent string) bool {
+	return strings.HasPrefix(agent, PrefixCmd) || strings.HasPrefix(agent, PrefixMCP)
+}
+
+// ModelOf returns provider and name of an agent that is a model.
+func ModelOf(agent string) (provider, name string, isModel bool) {
+	if IsCommand(agent) {
+		return "", "", false
+	}
+	if provider, name, isModel = strings.Cut(agent, "/"); !isModel {
+		return "", "", false
+	}
+	return provider, name, true
+}
+
+// IsPolicy reports whether an agent is a scripted policy.
+func IsPolicy(agent string) bool { return !strings.ContainsAny(agent, ":/") }
