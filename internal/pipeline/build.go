@@ -538,7 +538,12 @@ func (b *builder) examine(ctx context.Context) error {
 		defer examiner.Close()
 		for _, it := range s.items {
 			if err := b.example(ctx, it, func(ctx context.Context) error {
-				return b.examineItem(ctx, s, examiner, it)
+				err := b.examineItem(ctx, s, examiner, it)
+				if oversized(err) {
+					it.reject(b, reasonUnreadable, 0, 0, s.unusable(err))
+					return nil
+				}
+				return err
 			}); err != nil {
 				return err
 			}
@@ -563,17 +568,30 @@ func unreadable(err error) bool {
 	return errors.As(err, &refused) || errors.As(err, &file)
 }
 
+// oversized reports whether SQLite refuses to work on texts of a database: it keeps them, and cannot sort them.
+func oversized(err error) bool {
+	var refused *database.QueryError
+	return errors.As(err, &refused) && refused.TooLong()
+}
+
+const reasonUnreadable = "unreadable_database"
+
+// unusable says why a database cannot be used.
+func (s *source) unusable(err error) string {
+	name := filepath.Base(s.file)
+	if s.made {
+		name = s.name
+	}
+	return fmt.Sprintf("%s cannot be used: %v", name, err)
+}
+
 func (b *builder) rejectAll(s *source, err error) {
 	if s.world != nil {
 		_ = s.world.Close() // read-only: nothing can be lost
 		s.world = nil       // so that the file stays out of the suite
 	}
-	name := filepath.Base(s.file)
-	if s.made {
-		name = s.name
-	}
 	for _, it := range s.items {
-		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", name, err))
+		it.reject(b, reasonUnreadable, 0, 0, s.unusable(err))
 		b.done.Step()
 	}
 }
@@ -763,7 +781,9 @@ func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error 
 	var failure error
 	values := func(table, column string) []task.Value {
 		list, err := s.world.Values(ctx, table, column, 2000)
-		failure = errors.Join(failure, err)
+		if !oversized(err) { // else no value is varied
+			failure = errors.Join(failure, err)
+		}
 		return list
 	}
 	seen := map[string]bool{}
@@ -990,14 +1010,25 @@ func (b *builder) prove(ctx context.Context) error {
 			Database: s.name, World: s.world, Schema: s.schema, Tools: append(slices.Clone(toolkits[""]), toolkits[s.name]...),
 			Sources: s.tables(), Recipe: recipe, Seed: b.opts.Seed, Neighbours: b.opts.Neighbours, LongestGold: b.opts.MaxRows,
 		})
-		if err != nil {
+		if err != nil && !oversized(err) {
 			return err
 		}
-		defer p.Close()
+		if err == nil {
+			defer p.Close()
+		}
+		unproven := err
 		for _, it := range items {
 			for _, f := range it.forms {
 				if err := b.example(ctx, it, func(ctx context.Context) error {
-					return b.proveForm(ctx, p, it, f)
+					err := unproven
+					if err == nil {
+						err = b.proveForm(ctx, p, it, f)
+					}
+					if oversized(err) {
+						it.rejectForm(b, f, reasonUnreadable, 0, 0, s.unusable(err))
+						return nil
+					}
+					return err
 				}); err != nil {
 					return err
 				}
@@ -1075,14 +1106,15 @@ func (b *builder) judge(it *item, f *form, proof *proof.Proof) {
 // Reasons is the closed list of reasons for which an example or variant is rejected, with what each means.
 func Reasons() map[string]string {
 	reasons := map[string]string{
-		"missing_database":    "the corpus has no file for the database",
-		"unreadable_database": "the file is not a database that can be opened and read, or none can be made of the schema",
-		"unparsable_sql":      "the SQL is not SQLite's grammar",
-		"not_a_select":        "the SQL is not one SELECT",
-		"unknown_name":        "the SQL names a table or column that the database does not have",
-		"unsupported_sql":     "the SQL runs but is outside what is compiled",
-		"too_large_sql":       "the SQL is beyond a bound on bytes, literals, columns or nesting",
-		"failing_sql":         "SQLite refuses the SQL",
+		"missing_database": "the corpus has no file for the database",
+		reasonUnreadable: "the file is not a database that can be opened and read, its texts are too long to be sorted, or " +
+			"no database can be made of the schema",
+		"unparsable_sql":  "the SQL is not SQLite's grammar",
+		"not_a_select":    "the SQL is not one SELECT",
+		"unknown_name":    "the SQL names a table or column that the database does not have",
+		"unsupported_sql": "the SQL runs but is outside what is compiled",
+		"too_large_sql":   "the SQL is beyond a bound on bytes, literals, columns or nesting",
+		"failing_sql":     "SQLite refuses the SQL",
 		"indeterminate": "the result depends on the order in which SQLite visits rows, and the right results " +
 			"cannot be listed",
 		proof.ReasonCostly: "the SQL, or all that its proof runs, needs more steps of SQLite's virtual machine or more " +

@@ -425,3 +425,29 @@ func TestSchemaOfWhichNoDatabaseCanBeMade(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestTextsTooLongToSort: SQLite keeps texts that it cannot sort. The questions on their database are rejected, and the
+// build goes on.
+func TestTextsTooLongToSort(t *testing.T) {
+	dir := t.TempDir()
+	makeFile(t, filepath.Join(dir, "long.sqlite"), `
+CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT);
+INSERT INTO note VALUES (1, 'first', hex(zeroblob(410000))), (2, 'second', hex(zeroblob(410001))), (3, 'third', 'short');`)
+	lines := `{"question": "What is the title of note 2?", "sql": "SELECT title FROM note WHERE id = 2"}
+{"question": "How many notes are there?", "sql": "SELECT count(*) FROM note"}
+`
+	if err := os.WriteFile(filepath.Join(dir, "long.jsonl"), []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := run(t, ownOptions(t, "sql:"+filepath.Join(dir, "long.sqlite")+","+filepath.Join(dir, "long.jsonl")))
+	rejected := map[int]bool{}
+	for _, r := range s.Rejected {
+		if r.Reason != reasonUnreadable || !strings.Contains(r.Message, "note.body") {
+			t.Errorf("%+v", r)
+		}
+		rejected[r.Line] = true
+	}
+	if len(rejected) != 2 || len(s.Tasks) != 0 {
+		t.Errorf("%d tasks, rejected %+v", len(s.Tasks), s.Rejected)
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/task"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // ErrClosed says that a world was used after it was closed.
@@ -32,6 +33,9 @@ type QueryError struct {
 }
 
 func (e *QueryError) Error() string { return e.Message }
+
+// TooLong reports whether SQLite refuses a text or a blob, or a row of a sorter that holds it, because it is too long.
+func (e *QueryError) TooLong() bool { return e.Code&0xff == sqlite3.SQLITE_TOOBIG }
 
 // Options limit a world.
 type Options struct {
