@@ -117,6 +117,7 @@ var layout = []string{
 	"report/plan",
 	"selftest",
 	"serve/listen",
+	"serve/memo",
 	"serve/telemetry",
 	"serve/view",
 	"serve/relay",

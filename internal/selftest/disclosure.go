@@ -52,7 +52,7 @@ var disclosureChecks = []Check{
 
 func measureViews(ctx context.Context, t *Trial) (Figure, error) {
 	compared, differing, err := t.views(ctx)
-	f := shareOf(len(differing), compared)
+	f := ShareOf(len(differing), compared)
 	if len(differing) > 0 {
 		f.Note = "first " + differing[0]
 	}

@@ -65,7 +65,7 @@ func measureEffect(ctx context.Context, t *Trial) (Figure, error) {
 	}
 	faulted := part(rows, report.PartFault)
 	landed := count(faulted, func(r *Episode) bool { return r.Grade.Landed })
-	f := shareOf(count(faulted, func(r *Episode) bool { return r.Grade.Landed && r.Grade.Success }), landed)
+	f := ShareOf(count(faulted, func(r *Episode) bool { return r.Grade.Landed && r.Grade.Success }), landed)
 	f.Note = fmt.Sprintf("%d of %d faults took effect", landed, len(faulted))
 	return f, nil
 }
@@ -76,7 +76,7 @@ func measureSurvivable(ctx context.Context, t *Trial) (Figure, error) {
 		return Figure{}, err
 	}
 	faulted := part(rows, report.PartFault)
-	return shareOf(count(faulted, succeeded), len(faulted)), nil
+	return ShareOf(count(faulted, succeeded), len(faulted)), nil
 }
 
 func measureHarmless(ctx context.Context, t *Trial) (Figure, error) {
@@ -94,7 +94,7 @@ func measureHarmless(ctx context.Context, t *Trial) (Figure, error) {
 	failed := func(r *Episode) bool { return !r.Grade.Success }
 	all := part(recovered, report.PartLookalike, report.PartMirror, report.PartControl)
 	unaided := part(played, report.PartLookalike, report.PartControl)
-	return shareOf(count(all, failed)+count(unaided, failed), len(all)+len(unaided)), nil
+	return ShareOf(count(all, failed)+count(unaided, failed), len(all)+len(unaided)), nil
 }
 
 func measureHopeless(ctx context.Context, t *Trial) (Figure, error) {
@@ -111,7 +111,7 @@ func measureHopeless(ctx context.Context, t *Trial) (Figure, error) {
 		answered += count(rows, func(r *Episode) bool { return r.Answered })
 		all += len(rows)
 	}
-	return shareOf(answered, all), nil
+	return ShareOf(answered, all), nil
 }
 
 func measureTwins(_ context.Context, t *Trial) (Figure, error) {
@@ -131,7 +131,7 @@ func measureTwins(_ context.Context, t *Trial) (Figure, error) {
 			bounded++
 		}
 	}
-	f := shareOf(twins, all)
+	f := ShareOf(twins, all)
 	f.Note = fmt.Sprintf("%d by a bounded search", bounded)
 	return f, nil
 }

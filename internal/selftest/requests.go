@@ -122,5 +122,5 @@ func measureParaphrases(_ context.Context, t *Trial) (Figure, error) {
 			settled++
 		}
 	}
-	return shareOf(settled, all), nil
+	return ShareOf(settled, all), nil
 }

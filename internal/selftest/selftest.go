@@ -56,8 +56,8 @@ type Figure struct {
 	Note  string  // details that a reader needs, "" for none
 }
 
-// shareOf is the figure of a share.
-func shareOf(count, of int) Figure {
+// ShareOf is the figure of a share.
+func ShareOf(count, of int) Figure {
 	if of == 0 {
 		return Figure{}
 	}

@@ -171,7 +171,7 @@ func (t *Trial) trick(ctx context.Context, name string, variants []string, agent
 	rows, err := t.Play(ctx, name, instances, func(in *suite.Instance, _ *task.Task) (episode.Agent, error) {
 		return agents[in.ID], nil
 	})
-	return shareOf(count(rows, succeeded), len(rows)), err
+	return ShareOf(count(rows, succeeded), len(rows)), err
 }
 
 // oneCall makes one call and answers its result.

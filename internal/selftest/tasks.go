@@ -49,7 +49,7 @@ func measureGold(ctx context.Context, t *Trial) (Figure, error) {
 		right += count(rows, succeeded)
 		all += len(rows)
 	}
-	return shareOf(right, all), nil
+	return ShareOf(right, all), nil
 }
 
 func measureMutants(_ context.Context, t *Trial) (Figure, error) {
@@ -60,7 +60,7 @@ func measureMutants(_ context.Context, t *Trial) (Figure, error) {
 			all = all.Add(c.Mutants)
 		}
 	}
-	killed := shareOf(all.Told, all.Made-all.Equivalent-all.Failed)
+	killed := ShareOf(all.Told, all.Made-all.Equivalent-all.Failed)
 	killed.Note = fmt.Sprintf("%d equivalent", all.Equivalent)
 	return killed, nil
 }
@@ -79,7 +79,7 @@ func measureGuessing(ctx context.Context, t *Trial) (Figure, error) {
 			flagged++
 		}
 	}
-	f := shareOf(count(rows, succeeded), len(rows))
+	f := ShareOf(count(rows, succeeded), len(rows))
 	if f.Of > 0 {
 		f.Note = fmt.Sprintf("published: %.1f %%, %d tasks flagged", 100*published/float64(f.Of), flagged)
 	}
@@ -96,7 +96,7 @@ func measureOpen(_ context.Context, t *Trial) (Figure, error) {
 			flags[flag]++
 		}
 	}
-	f := shareOf(flagged, len(t.Suite.Tasks))
+	f := ShareOf(flagged, len(t.Suite.Tasks))
 	var parts []string
 	for _, flag := range task.AmbiguityFlags() {
 		parts = append(parts, fmt.Sprintf("%s %d", flag, flags[flag]))

@@ -77,7 +77,7 @@ func measureShared(_ context.Context, t *Trial) (Figure, error) {
 			shared++
 		}
 	}
-	return shareOf(shared, len(tools)), nil
+	return ShareOf(shared, len(tools)), nil
 }
 
 // unheard is a text that no column has.
@@ -97,7 +97,7 @@ func measureNotes(ctx context.Context, t *Trial) (Figure, error) {
 		all.noted += b.noted
 		all.silent = cmp.Or(all.silent, b.silent)
 	}
-	f := shareOf(all.noted, all.texts)
+	f := ShareOf(all.noted, all.texts)
 	if all.silent != "" {
 		f.Note = "first without: " + all.silent
 	}

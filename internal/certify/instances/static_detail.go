@@ -16,7 +16,7 @@ import (
 // saidOf lists the values of the calls that serve a static task, each with the equally right others; elements of
 // lists count separately.
 func saidOf(t *task.Task) []request.Said {
-	forms := possible(t)
+	forms := restate.FormsOf(t)
 	var list []request.Said
 	for i, c := range t.Needed() {
 		for _, name := range slices.Sorted(maps.Keys(c.Arguments)) {
@@ -27,36 +27,6 @@ func saidOf(t *task.Task) []request.Said {
 				}
 				list = append(list, one)
 			})
-		}
-	}
-	return list
-}
-
-// possible lists the texts and numbers that are right for each argument of a task's calls, as its corpus lists them.
-func possible(t *task.Task) restate.Forms {
-	if t.Gold.Expected == nil || t.Gold.Expected.Answers == "" {
-		return nil
-	}
-	var answers []map[string]map[string][]json.RawMessage
-	if json.Unmarshal([]byte(t.Gold.Expected.Answers), &answers) != nil {
-		return nil
-	}
-	list := make(restate.Forms, len(answers))
-	for i, function := range answers {
-		list[i] = map[string][]task.Value{}
-		for _, arguments := range function {
-			for name, values := range arguments {
-				for _, raw := range values {
-					v, err := task.DecodeValue(raw)
-					if err != nil {
-						continue
-					}
-					switch v.(type) {
-					case string, int64, float64:
-						list[i][name] = append(list[i][name], task.MustScalar(v))
-					}
-				}
-			}
 		}
 	}
 	return list

@@ -13,7 +13,7 @@ import (
 // Function Calling §2.1: "Miami, Florida" becomes "Miami, FL"). A form is taken if the lenient grader accepts the right
 // call with the value written so.
 func (m *staticMaker) restate(d *staticDraft, tk *task.Task) error {
-	r, err := restate.New(tk, possible(tk), m.Suite.Tasks)
+	r, err := restate.New(tk, restate.FormsOf(tk), m.Suite.Tasks)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (m *staticMaker) restate(d *staticDraft, tk *task.Task) error {
 
 // restatementPage adds the page on which a writer restates a request.
 func (m *staticMaker) restatementPage(p *staticPages, tk *task.Task, asked condition.Condition) error {
-	r, err := restate.New(tk, possible(tk), m.Suite.Tasks)
+	r, err := restate.New(tk, restate.FormsOf(tk), m.Suite.Tasks)
 	if err != nil || r == nil {
 		return err
 	}

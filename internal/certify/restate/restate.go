@@ -4,6 +4,7 @@
 package restate
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +41,36 @@ func (f Forms) Of(call int, argument string) []task.Value {
 		return f[call][argument]
 	}
 	return nil
+}
+
+// FormsOf lists the texts and numbers that are right for each argument of a task's calls, as its corpus lists them.
+func FormsOf(t *task.Task) Forms {
+	if t.Gold.Expected == nil || t.Gold.Expected.Answers == "" {
+		return nil
+	}
+	var answers []map[string]map[string][]json.RawMessage
+	if json.Unmarshal([]byte(t.Gold.Expected.Answers), &answers) != nil {
+		return nil
+	}
+	list := make(Forms, len(answers))
+	for i, function := range answers {
+		list[i] = map[string][]task.Value{}
+		for _, arguments := range function {
+			for name, values := range arguments {
+				for _, raw := range values {
+					v, err := task.DecodeValue(raw)
+					if err != nil {
+						continue
+					}
+					switch v.(type) {
+					case string, int64, float64:
+						list[i][name] = append(list[i][name], task.MustScalar(v))
+					}
+				}
+			}
+		}
+	}
+	return list
 }
 
 // New returns what restates a task, nil if no value of a right call is known. Forms are further right values of

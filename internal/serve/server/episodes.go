@@ -17,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/memo"
 	"github.com/seatrial/seatrial/internal/serve/training"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -106,9 +107,9 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 		byHandle:  map[string]*Episode{}, byID: map[string]*Episode{}, trials: map[string]int{}, finished: map[string]bool{},
 		keys: map[string]*creation{}, aliases: map[string]string{},
 	}
-	remembered := newMemo(config.Worlds, s.limits.MemoBytes/2)
+	remembered := memo.New(config.Worlds, s.limits.MemoBytes/2)
 	s.stage = episode.NewStage(config.Suite, remembered, environment.Limits{})
-	s.training = episode.NewStage(config.Suite, alone{remembered}, environment.Limits{})
+	s.training = episode.NewStage(config.Suite, remembered.Alone(), environment.Limits{})
 	calls := environment.NewMemory(s.limits.MemoBytes / 2)
 	for _, stage := range []*episode.Stage{s.stage, s.training} {
 		stage.Show(config.Shown)

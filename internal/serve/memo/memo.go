@@ -1,4 +1,5 @@
-package server
+// Package memo remembers the results of statements for the episodes of a server.
+package memo
 
 import (
 	"context"
@@ -14,31 +15,31 @@ import (
 	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
-// memo remembers what statements gave, within a bound of bytes: databases do not change, and an environment does not
-// change what a world gave it.
-type memo struct {
+// Memo remembers the results of statements, within a bound of bytes: databases do not change, and an environment does
+// not change what a world returned. It is safe for concurrent use.
+type Memo struct {
 	worlds episode.Worlds
 
 	mu      sync.Mutex
 	wrapped map[environment.World]*remembering
-	entries *lru.Cache[memoKey, *memoEntry]
-	rows    map[*task.Row]*memoEntry // by the first row of its result
+	entries *lru.Cache[entryKey, *entry]
+	rows    map[*task.Row]*entry // by the first row of its result
 }
 
-type memoKey struct {
+type entryKey struct {
 	world *remembering
 	text  string
 }
 
-type memoEntry struct {
+type entry struct {
 	result *task.Result
 	digest [2]string // in no order and in that of the rows; "" before it is needed
 }
 
-// newMemo makes a memo of that many bytes. One result takes at most an eighth of them.
-func newMemo(worlds episode.Worlds, bound int) *memo {
-	m := &memo{worlds: worlds, wrapped: map[environment.World]*remembering{}, rows: map[*task.Row]*memoEntry{}}
-	m.entries = lru.New(bound, bound/8, func(_ memoKey, e *memoEntry) {
+// New makes a memo of that many bytes. One result takes at most an eighth of them.
+func New(worlds episode.Worlds, bound int) *Memo {
+	m := &Memo{worlds: worlds, wrapped: map[environment.World]*remembering{}, rows: map[*task.Row]*entry{}}
+	m.entries = lru.New(bound, bound/8, func(_ entryKey, e *entry) {
 		if len(e.result.Rows) > 0 {
 			delete(m.rows, &e.result.Rows[0])
 		}
@@ -47,7 +48,7 @@ func newMemo(worlds episode.Worlds, bound int) *memo {
 }
 
 // Worlds implements [episode.Worlds].
-func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
+func (m *Memo) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
 	environment.World, []environment.World, error,
 ) {
 	world, neighbours, err := m.worlds.Worlds(ctx, in, task)
@@ -63,8 +64,10 @@ func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) 
 	return m.wrap(world), wrapped, nil
 }
 
-// alone are worlds without their neighbours.
-type alone struct{ worlds *memo }
+// Alone returns the worlds without their neighbours.
+func (m *Memo) Alone() episode.Worlds { return alone{m} }
+
+type alone struct{ worlds *Memo }
 
 // Worlds implements [episode.Worlds].
 func (a alone) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
@@ -80,7 +83,7 @@ type published interface {
 }
 
 // Published returns the published database of that name, if the worlds know any.
-func (m *memo) Published(ctx context.Context, database string) (environment.World, error) {
+func (m *Memo) Published(ctx context.Context, database string) (environment.World, error) {
 	p, ok := m.worlds.(published)
 	if !ok {
 		return nil, fmt.Errorf("the database %s cannot be reached", database)
@@ -94,7 +97,7 @@ func (m *memo) Published(ctx context.Context, database string) (environment.Worl
 	return m.wrap(w), nil
 }
 
-func (m *memo) wrap(w environment.World) *remembering {
+func (m *Memo) wrap(w environment.World) *remembering {
 	known := m.wrapped[w]
 	if known == nil {
 		known = &remembering{World: w, memo: m}
@@ -106,7 +109,7 @@ func (m *memo) wrap(w environment.World) *remembering {
 // remembering is a world that runs no statement twice while it is remembered.
 type remembering struct {
 	environment.World
-	memo *memo
+	memo *Memo
 }
 
 // Query implements [environment.World].
@@ -116,7 +119,7 @@ func (w *remembering) Query(ctx context.Context, statement string, args []task.V
 	for _, a := range args {
 		text = appendKey(text, a)
 	}
-	key := memoKey{world: w, text: string(text)}
+	key := entryKey{world: w, text: string(text)}
 	if r := w.memo.get(key); r != nil {
 		return r, nil
 	}
@@ -168,11 +171,11 @@ func appendKey(dst []byte, v task.Value) []byte {
 	case task.Blob:
 		return append(binary.AppendUvarint(append(dst, 0, 'b'), uint64(len(v))), v...)
 	default:
-		panic(fmt.Sprintf("server: %T is not a SQLite value", v))
+		panic(fmt.Sprintf("memo: %T is not a SQLite value", v))
 	}
 }
 
-func (m *memo) get(key memoKey) *task.Result {
+func (m *Memo) get(key entryKey) *task.Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if found, ok := m.entries.Get(key); ok {
@@ -181,16 +184,16 @@ func (m *memo) get(key memoKey) *task.Result {
 	return nil
 }
 
-func (m *memo) put(key memoKey, r *task.Result) {
-	entry := &memoEntry{result: r}
+func (m *Memo) put(key entryKey, r *task.Result) {
+	e := &entry{result: r}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.entries.Put(key, entry, 200+len(key.text)+r.Size()) && len(r.Rows) > 0 {
-		m.rows[&r.Rows[0]] = entry
+	if m.entries.Put(key, e, 200+len(key.text)+r.Size()) && len(r.Rows) > 0 {
+		m.rows[&r.Rows[0]] = e
 	}
 }
 
-// Published implements [memo].
+// Published is [Memo.Published].
 func (a alone) Published(ctx context.Context, database string) (environment.World, error) {
 	return a.worlds.Published(ctx, database)
 }

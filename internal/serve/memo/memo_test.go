@@ -1,4 +1,4 @@
-package server
+package memo
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestMemo(t *testing.T) {
 		values = append(values, task.Text(fmt.Sprint("value ", i)))
 	}
 	counting := &countingWorld{}
-	m := newMemo(oneWorld{counting}, 4<<10)
+	m := New(oneWorld{counting}, 4<<10)
 	world, neighbours, err := m.Worlds(context.Background(), nil, nil)
 	if err != nil || len(neighbours) != 1 {
 		t.Fatal(err)
