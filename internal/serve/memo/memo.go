@@ -1,4 +1,4 @@
-// Package memo remembers the results of statements for the episodes of a server.
+// Package memo remembers the results of statements for the episodes of a server. It must never know who asked.
 package memo
 
 import (
