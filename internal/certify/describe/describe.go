@@ -564,7 +564,8 @@ func (p *page) tellsOther(taken owners, w *Written) bool {
 	return false
 }
 
-// within reports whether a text contains another one that its tool's derived text does not contain, without that derived text.
+// within reports whether a text contains part. That does not count if the derived text of its tool contains part as
+// well, or if the text contains the whole derived text.
 func within(part, text, derived string) bool {
 	return strings.Contains(text, part) && !strings.Contains(derived, part) && !strings.Contains(text, derived)
 }

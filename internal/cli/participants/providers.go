@@ -141,7 +141,8 @@ func Target(o *settings.Run, text, name string) {
 		o.BaseURL, o.Models = text, []string{model.ProviderOpenAI + "/" + name}
 	case isModel && slices.Contains(providers, provider):
 		o.Models = []string{text}
-	case transcript.IsCommand(text), slices.ContainsFunc(policy.List(), func(p policy.Info) bool { return p.Name == text }):
+	case transcript.IsCommand(text),
+		slices.ContainsFunc(policy.List(), func(p policy.Info) bool { return p.Name == text }):
 		o.Agents = []string{text}
 	default:
 		o.Agents = []string{transcript.PrefixCmd + " " + text}
