@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -91,7 +92,7 @@ func standInAs(how, knows string) error {
 		if err := exec.Command("sleep", "1234567").Start(); err != nil {
 			return err
 		}
-		select {}
+		testenv.Hang()
 	case "steal":
 		// The suite that is played, by the name in the environment of the test, and another episode's address.
 		if text, err := os.ReadFile(filepath.Join(os.Getenv("TARGET"), suite.FileTasks)); err == nil {
@@ -135,7 +136,8 @@ func linger(address string) error {
 	if _, err := net.Dial("tcp", address); err != nil {
 		return err
 	}
-	select {}
+	testenv.Hang()
+	return nil
 }
 
 // request0 sends one request with the episode's token.

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // TestMain lets the test's program act as a keeper, as Seatrial's does, and as the agents' program.
@@ -57,7 +58,7 @@ func standIn(how string, args []string) int {
 		fmt.Println("last")
 	case "die":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
-		select {}
+		testenv.Hang()
 	case "leave", "hang":
 		// A child, and a child of it that leaves the group: both have the streams, and connect to the address.
 		for _, child := range []string{"tell", "parent"} {
@@ -67,7 +68,7 @@ func standIn(how string, args []string) int {
 		}
 		tell(args[0], how == "leave")
 		if how == "hang" {
-			select {}
+			testenv.Hang()
 		}
 	case "stop":
 		// The keeper, where it may be, so that it cannot do what it is there for.
@@ -81,7 +82,7 @@ func standIn(how string, args []string) int {
 		}
 	case "tell":
 		tell(args[0], false)
-		select {}
+		testenv.Hang()
 	case "reach":
 		for _, address := range args {
 			network := "tcp"

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // SharedFolder returns the folder of the shared corpora, which SEATRIAL_SHARED names; "" if they are missing.
@@ -47,6 +48,14 @@ func RaceOnly(tests ...func(*testing.T)) {
 	}
 	if err := flag.Set("test.run", "^("+strings.Join(names, "|")+")$"); err != nil {
 		panic(err)
+	}
+}
+
+// Hang blocks until the process is killed. An empty select does not, without cgo: the runtime calls it a deadlock and
+// ends the process.
+func Hang() {
+	for {
+		time.Sleep(time.Hour)
 	}
 }
 

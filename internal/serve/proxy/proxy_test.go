@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 )
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	case "fail":
 		os.Exit(3)
 	case "orphan":
-		select {} // until it is killed
+		testenv.Hang()
 	}
 }
 
