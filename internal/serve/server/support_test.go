@@ -37,9 +37,6 @@ var harbour = suitetest.Demo(func(o *pipeline.Options) {
 	if testenv.Reduced() {
 		o.Limit, o.FaultLimit = 12, 1
 	}
-	if testenv.Race {
-		o.Limit = 5
-	}
 	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" { // instrumented code makes a suite slowly
 		o.Styles, o.Limit, o.Faults, o.Conditions = []string{task.StyleFunc, task.StyleRest}, 4, nil, nil
 	}
