@@ -61,7 +61,7 @@ var raced = map[string]bool{"run": true, "resume": true, "grade": true, "serve":
 // racedScripts are the scripts that run under the race detector: between them, the raced commands do everything at the
 // same time that they can. The other scripts would run the same code on other data.
 var racedScripts = []string{"run", "resume", "interrupt", "workers", "serve", "proxy", "open", "machines", "endpoint",
-	"provider_faults", "judging", "codeact", "command"}
+	"provider_faults", "judging", "command"}
 
 // playPlain replaces a process by the program without the race detector, where a script and its command allow it.
 // workers.txtar clears the variable.
