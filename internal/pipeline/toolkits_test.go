@@ -28,9 +28,6 @@ func toolkitOptions(dir string, workers int) Options {
 	if testenv.Reduced() {
 		o.Limit = 10
 	}
-	if testenv.Race {
-		o.Limit = 2
-	}
 	o.Styles, o.Conditions = []string{task.StyleFunc, task.StyleRest}, append(slices.Clone(chosen), "replace-tool:3",
 		"related-tools:6")
 	return o
