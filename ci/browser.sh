@@ -96,7 +96,6 @@ results = [m for m in sample.messages if m.role == "tool" and len(m.text) > 2]
 print(json.dumps({
     "log": file.name, "samples": len(log.samples), "sample": sample.id, "tool": results[0].function,
     "question": next(m.text for m in sample.messages if m.role == "user").strip().splitlines()[0][:60],
-    "answer": next(m.text for m in reversed(sample.messages) if m.role == "assistant").strip("`")[:40],
     "result": results[0].text[:40], "score": score.value, "explanation": score.explanation,
     "accuracy": f"{log.results.scores[0].metrics['accuracy'].value:.3g}"}))
 PYTHON
