@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Check is one threat to validity and its measurement.
@@ -80,12 +81,10 @@ func (f Figure) few(target float64) bool {
 
 // binomial is the chance of at most count in n draws of which each has the chance p.
 func binomial(count, n int, p float64) float64 {
-	sum, ways := 0.0, 1.0
-	for k := range count + 1 {
-		sum += ways * math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
-		ways *= float64(n-k) / float64(k+1)
+	if count >= n {
+		return 1
 	}
-	return sum
+	return mathext.RegIncBeta(float64(n-count), float64(count+1), 1-p)
 }
 
 // Result is a check with its figure.
