@@ -41,8 +41,8 @@ func (b *openBatch) once(r *http.Request, body any, do func() ([]byte, error)) (
 	if key == "" {
 		return do()
 	}
-	if len(key) > maxName {
-		return nil, refuse(RefusedBad, "An idempotency key has %d bytes at the most.", maxName)
+	if err := checkKey(key); err != nil {
+		return nil, err
 	}
 	text, err := task.Marshal(body)
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *openBatch) once(r *http.Request, body any, do func() ([]byte, error)) (
 	}
 	if b.key == key {
 		if b.digest != digest {
-			return nil, refuse(RefusedKey, "The idempotency key was used for another request.")
+			return nil, refuseKey()
 		}
 		return b.answer, nil
 	}

@@ -272,8 +272,8 @@ func (e *Episode) Step(ctx context.Context, act Act) (*Result, error) {
 	if len(act.Turn.Actions) > s.limits.Actions {
 		return nil, refuse(RefusedBad, "One step takes %d actions at the most.", s.limits.Actions)
 	}
-	if len(act.Key) > maxName {
-		return nil, refuse(RefusedBad, "An idempotency key has %d bytes at the most.", maxName)
+	if err := checkKey(act.Key); err != nil {
+		return nil, err
 	}
 	if !s.enter() {
 		return nil, refuse(RefusedClosing, "The server is shutting down.")
@@ -293,7 +293,7 @@ func (e *Episode) Step(ctx context.Context, act Act) (*Result, error) {
 		switch {
 		case known == nil:
 		case known.digest != digest:
-			return nil, refuse(RefusedKey, "The idempotency key was used for another request.")
+			return nil, refuseKey()
 		case known.result == nil:
 			return nil, refuse(RefusedForgot, "The request was carried out before, and what came of it is no longer kept.")
 		default:

@@ -222,7 +222,7 @@ func (s *Episodes) creation(r *Request) (c *creation, first bool, err error) {
 	defer s.mu.Unlock()
 	if c = s.keys[r.Key]; c != nil {
 		if c.digest != digest {
-			return nil, false, refuse(RefusedKey, "The idempotency key was used for another request.")
+			return nil, false, refuseKey()
 		}
 		return c, false, nil
 	}

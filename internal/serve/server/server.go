@@ -111,6 +111,19 @@ func refuse(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
+// checkKey refuses an idempotency key that is too long.
+func checkKey(key string) error {
+	if len(key) > maxName {
+		return refuse(RefusedBad, "An idempotency key has %d bytes at the most.", maxName)
+	}
+	return nil
+}
+
+// refuseKey refuses an idempotency key that was used for another request.
+func refuseKey() *Refusal {
+	return refuse(RefusedKey, "The idempotency key was used for another request.")
+}
+
 // refusalIn returns the refusal that an error is, nil for Seatrial's own failures.
 func refusalIn(err error) *Refusal {
 	var r *Refusal
