@@ -174,7 +174,7 @@ func openSheet[T any](folder, name string) (*sheet[T], error) {
 	options := []parquet.WriterOption{parquet.Compression(&zstd.Codec{}), parquet.PageBufferSize(1 << 18),
 		parquet.CreatedBy("seatrial", "", "")}
 	for _, column := range parquet.SchemaOf(new(T)).Columns() {
-		if longText(column[0]) {
+		if longText(column[0]) { // the writer would keep its bounds in memory until the end
 			options = append(options, parquet.SkipPageBounds(column...), parquet.SkipPageStatistics(column...))
 		}
 	}
