@@ -61,7 +61,10 @@ func (t *Telemetry) Close() {
 	if t == nil {
 		return
 	}
-	if dropped, err := t.Exporter.Close(); dropped > 0 || err != nil {
+	switch dropped, err := t.Exporter.Close(); {
+	case dropped > 0:
 		t.warn("%d traces were not sent to the collector: %v", dropped, err)
+	case err != nil:
+		t.warn("the metrics were not sent to the collector: %v", err)
 	}
 }

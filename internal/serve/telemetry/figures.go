@@ -89,8 +89,11 @@ func (e *Exporter) sendFigures() {
 		}
 		list = append(list, metric)
 	}
-	e.lost(0, e.post("/v1/metrics", object{"resourceMetrics": []object{{"resource": e.resource(),
-		"scopeMetrics": []object{{"scope": scope, "metrics": list, "schemaUrl": schemaURL}}}}}))
+	err := e.post("/v1/metrics", object{"resourceMetrics": []object{{"resource": e.resource(),
+		"scopeMetrics": []object{{"scope": scope, "metrics": list, "schemaUrl": schemaURL}}}}})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unsent = err
 }
 
 func unitOf(metric string) string {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -131,7 +132,8 @@ type Exporter struct {
 
 	mu      sync.Mutex
 	dropped int
-	failure error
+	failure error // why some were dropped
+	unsent  error // why the metrics so far were not sent
 	figures figures
 	open    map[*OpenCall]bool
 	seeds   map[string]string // of episodes whose agents were told their trace, by id
@@ -168,6 +170,8 @@ func Open(address, headers, version string, now func() time.Time) (*Exporter, er
 	return e, nil
 }
 
+var errSlow = errors.New("it takes traces too slowly")
+
 // add queues what makes spans. It is called later, on another goroutine, and never if the queue is full.
 func (e *Exporter) add(spans func() []span) (queued bool) {
 	select {
@@ -177,6 +181,9 @@ func (e *Exporter) add(spans func() []span) (queued bool) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.dropped++
+		if e.failure == nil {
+			e.failure = errSlow
+		}
 		return false
 	}
 }
@@ -273,6 +280,7 @@ func (e *Exporter) post(path string, body any) error {
 }
 
 // Close sends what is queued, for two seconds at most, and returns how many episodes or calls were not sent, and why.
+// An error beside none says why the metrics were not sent.
 func (e *Exporter) Close() (dropped int, err error) {
 	if e == nil {
 		return 0, nil
@@ -285,5 +293,8 @@ func (e *Exporter) Close() (dropped int, err error) {
 	e.stop()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.dropped == 0 {
+		return 0, e.unsent
+	}
 	return e.dropped, e.failure
 }

@@ -289,6 +289,28 @@ func TestADeadCollectorHoldsNobodyUp(t *testing.T) {
 	}
 }
 
+// Metrics are cumulative: those that a collector refuses are lost only if it refuses the last ones too.
+func TestRefusedMetricsAreNoLostTraces(t *testing.T) {
+	for refused, want := range map[int]string{0: "", 1: "", 2: "503"} {
+		requests := 0
+		collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/v1/metrics" {
+				if requests++; requests <= refused {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			}
+		}))
+		e := openTo(t, collector.URL)
+		e.observe(metricEpisodes, nil, 1, nil)
+		e.sendFigures()
+		dropped, err := e.Close() // sends them once more
+		collector.Close()
+		if dropped != 0 || (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d of 2 refused: %d traces, %v", refused, dropped, err)
+		}
+	}
+}
+
 func TestCallsJoinTheTraceOfTheirClient(t *testing.T) {
 	c := newCollector(t)
 	e := openTo(t, c.URL)
