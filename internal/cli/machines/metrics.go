@@ -2,9 +2,11 @@ package machines
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -24,18 +26,19 @@ func (w *worker) serveMetrics(ctx context.Context, p *fleet.Worker) (stop func()
 		return nil, diag.Usagef("--metrics: %v", err).WithHint("--metrics 127.0.0.1:9464")
 	}
 	m := listen.NewMetrics(version(), w.Now())
-	for name, value := range map[string]func(fleet.Figures) int{
-		"seatrial_worker_episodes_done_total": func(f fleet.Figures) int { return f.Done },
-		"seatrial_worker_episodes_playing":    func(f fleet.Figures) int { return f.Playing },
-		"seatrial_worker_records_unsent":      func(f fleet.Figures) int { return f.Unsent },
-		"seatrial_worker_paused":              func(f fleet.Figures) int { return one(f.Paused) },
-		"seatrial_worker_drained":             func(f fleet.Figures) int { return one(f.Drained) },
-	} {
-		m.Gauge(name, func() float64 { return float64(value(p.Figures())) })
+	add := func(name, labels, help string, value func(fleet.Figures) int) {
+		read := func() float64 { return float64(value(p.Figures())) }
+		m.Add(listen.Figure{Name: "seatrial_worker_" + name, Labels: labels, Help: help, Value: read})
 	}
-	m.Gauge("seatrial_worker_connected", func() float64 { return float64(one(p.Conn.IsConnected())) })
-	for class, slots := range p.Slots {
-		m.Gauge(`seatrial_worker_slots{class="`+class+`"}`, func() float64 { return float64(slots) })
+	add("episodes_done_total", "", "Episodes that were played.", func(f fleet.Figures) int { return f.Done })
+	add("episodes_playing", "", "Episodes in progress.", func(f fleet.Figures) int { return f.Playing })
+	add("records_unsent", "", "Records that wait to be sent.", func(f fleet.Figures) int { return f.Unsent })
+	add("paused", "", "1 while the run is paused.", func(f fleet.Figures) int { return one(f.Paused) })
+	add("drained", "", "1 once the worker takes no more.", func(f fleet.Figures) int { return one(f.Drained) })
+	add("connected", "", "1 while it is connected.", func(fleet.Figures) int { return one(p.Conn.IsConnected()) })
+	for _, class := range slices.Sorted(maps.Keys(p.Slots)) {
+		slots := p.Slots[class]
+		add("slots", `class="`+class+`"`, "How many episodes it plays at once.", func(fleet.Figures) int { return slots })
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.Handler(false))

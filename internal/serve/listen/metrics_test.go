@@ -14,10 +14,15 @@ var sampleLine = regexp.MustCompile(`^[a-z_:][a-z0-9_:]*(\{([A-Za-z_]+="(\\.|[^"
 
 func TestOnlyOperatorsSeeTheProcess(t *testing.T) {
 	m := NewMetrics("1.0 \"x\\y\"\n", time.Unix(7, 0))
-	m.Count("seatrial_requests_total").Add(3)
-	m.PrivateGauge(`seatrial_failures_total`, func() float64 { return 1 })
-	m.Gauge("seatrial_open", func() float64 { return 2 })
+	value := func(v float64) func() float64 { return func() float64 { return v } }
+	m.Add(
+		Figure{"seatrial_requests_total", `kind="b"`, "Requests.", value(3)},
+		Figure{"seatrial_open", "", "What is open.", value(2)},
+		Figure{"seatrial_requests_total", `kind="a"`, "Requests.", value(1e9)},
+	)
+	m.AddPrivate(Figure{"seatrial_failures_total", "", "Failures.", value(1)})
 	read := func(whole bool) string {
+		typed := map[string]bool{}
 		w := httptest.NewRecorder()
 		m.Handler(whole).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		for line := range strings.Lines(w.Body.String()) {
@@ -25,12 +30,24 @@ func TestOnlyOperatorsSeeTheProcess(t *testing.T) {
 			if !strings.HasPrefix(line, "#") && !sampleLine.MatchString(line) {
 				t.Errorf("%q is no sample", line)
 			}
+			if what, found := strings.CutPrefix(line, "# TYPE "); found {
+				name, _, _ := strings.Cut(what, " ")
+				if typed[name] {
+					t.Errorf("%s has two types", name)
+				}
+				typed[name] = true
+			} else if name := regexp.MustCompile(`^[a-z_:0-9]+`).FindString(line); name != "" && !typed[name] &&
+				!typed[strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")] {
+				t.Errorf("%s has no type", name)
+			}
 		}
 		return w.Body.String()
 	}
 	everybody, operator := read(false), read(true)
 	for _, line := range []string{
-		"seatrial_requests_total 3\n", "seatrial_open 2\n", "seatrial_start_time_seconds 7\n",
+		"# HELP seatrial_requests_total Requests.\n# TYPE seatrial_requests_total counter\n" +
+			"seatrial_requests_total{kind=\"b\"} 3\nseatrial_requests_total{kind=\"a\"} 1e+09\n",
+		"# TYPE seatrial_open gauge\nseatrial_open 2\n", "seatrial_start_time_seconds 7\n",
 		`seatrial_build_info{version="1.0 \"x\\y\"\n"} 1`,
 	} {
 		if !strings.Contains(everybody, line) || !strings.Contains(operator, line) {

@@ -53,12 +53,16 @@ func (p *Proxy) Watched(h http.Handler, path string, target *url.URL, version st
 // metrics counts what clients of the proxy do. They leave out what the server did, which would tell of faults.
 func (p *Proxy) metrics(version string) *listen.Metrics {
 	m := listen.NewMetrics(version, p.now())
-	m.Gauge("seatrial_proxy_sessions_total", func() float64 {
+	sessions := func() float64 {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return float64(p.sessions)
-	})
-	m.Gauge("seatrial_proxy_requests_total", func() float64 { return float64(p.requests.Load()) })
+	}
+	requests := func() float64 { return float64(p.requests.Load()) }
+	m.Add(
+		listen.Figure{Name: "seatrial_proxy_sessions_total", Help: "Sessions that began.", Value: sessions},
+		listen.Figure{Name: "seatrial_proxy_requests_total", Help: "Requests of clients.", Value: requests},
+	)
 	return m
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/serve/listen"
@@ -83,16 +84,18 @@ func (s *Episodes) unready() string {
 func (a *api) serveMetrics(mux *http.ServeMux) {
 	s := a.core
 	m := listen.NewMetrics(a.options.Version, s.now())
-	for name, value := range map[string]func() float64{
-		"seatrial_episodes_open":        s.openNow,
-		"seatrial_episodes_begun_total": func() float64 { return float64(s.begun.Load()) },
-		"seatrial_steps_total":          func() float64 { return float64(s.steps.Load()) },
-		"seatrial_actions_total":        func() float64 { return float64(s.actions.Load()) },
-	} {
-		m.Gauge(name, value)
-	}
-	m.PrivateGauge(`seatrial_episodes_ended_total{valid="true"}`, func() float64 { return float64(s.ends[1].Load()) })
-	m.PrivateGauge(`seatrial_episodes_ended_total{valid="false"}`, func() float64 { return float64(s.ends[0].Load()) })
+	count := func(n *atomic.Int64) func() float64 { return func() float64 { return float64(n.Load()) } }
+	m.Add(
+		listen.Figure{Name: "seatrial_episodes_open", Help: "Episodes that are open.", Value: s.openNow},
+		listen.Figure{Name: "seatrial_episodes_begun_total", Help: "Episodes that began.", Value: count(&s.begun)},
+		listen.Figure{Name: "seatrial_steps_total", Help: "Turns that were taken.", Value: count(&s.steps)},
+		listen.Figure{Name: "seatrial_actions_total", Help: "Actions in turns.", Value: count(&s.actions)},
+	)
+	const ended, endedHelp = "seatrial_episodes_ended_total", "Episodes that ended, by whether they are valid."
+	m.AddPrivate(
+		listen.Figure{Name: ended, Labels: `valid="true"`, Help: endedHelp, Value: count(&s.ends[1])},
+		listen.Figure{Name: ended, Labels: `valid="false"`, Help: endedHelp, Value: count(&s.ends[0])},
+	)
 	write := m.Handler(a.options.Token != "")
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if !a.isOperator(r) {
