@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
 import json
+import os
 import subprocess
 import threading
 
 import pytest
 
-from seatrial import Client, Refused, Server, answer, call
+from seatrial import Client, Refused, Server, answer, call, wire
 from seatrial.aio import AsyncClient
 from seatrial.serving import environment, program
 
@@ -106,6 +108,73 @@ def test_async(server, plans):
 def test_a_server_that_cannot_start_says_why(tmp_path):
     with pytest.raises(RuntimeError, match="suite"):
         Server(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("line", ["no JSON", "7", '{"other": 1}', '{"url": "ftp://x"}'])
+def test_a_program_that_does_not_say_its_address_is_ended(tmp_path, monkeypatch, line):
+    made = tmp_path / "program"
+    made.write_text(f"#!/bin/sh\necho $$ >'{tmp_path}/pid'\necho '{line}'\nexec tail -f /dev/null\n")
+    made.chmod(0o700)
+    monkeypatch.setenv("SEATRIAL", str(made))
+    with pytest.raises(RuntimeError, match="does not say its address"):
+        Server(tmp_path)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+class Breaking(http.server.BaseHTTPRequestHandler):
+    """Answers the first request, breaks off the second after it was done, and knows nothing of what was deleted."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 5
+    seen: list[str] = []
+
+    def answer(self):
+        self.seen.append(self.command)
+        if len(self.seen) == 2:
+            self.close_connection = True
+            return
+        status, body = (200, b"{}") if len(self.seen) == 1 else (404, b'{"code": "no_episode", "detail": "none"}')
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_DELETE = answer
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.mark.parametrize("method, kind", [(m, k) for m in ("DELETE", "GET") for k in ("client", "async")])
+def test_a_repeated_delete_may_find_nothing(method, kind):
+    Breaking.seen = []
+
+    async def asynchronous(url):
+        async with AsyncClient(url) as client:
+            await client.send(wire.get("/first"))
+            return await client.send(wire.Request(method, "/x"))
+
+    def synchronous(url):
+        with Client(url) as client:
+            client.send(wire.get("/first"))
+            return client.send(wire.Request(method, "/x"))
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Breaking) as broken:
+        thread = threading.Thread(target=broken.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{broken.server_address[1]}"
+            act = (lambda: synchronous(url)) if kind == "client" else (lambda: asyncio.run(asynchronous(url)))
+            if method == "DELETE":
+                assert act() is None
+            else:
+                with pytest.raises(Refused):
+                    act()
+        finally:
+            broken.shutdown()
+            thread.join()
+    assert Breaking.seen == ["GET", method, method]
 
 
 AGENT = '''

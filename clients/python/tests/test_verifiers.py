@@ -14,7 +14,7 @@ import pytest
 
 vf = pytest.importorskip("verifiers.v1", reason="verifiers is not installed")
 
-from seatrial.verifiers import SeatrialConfig, SeatrialTaskset  # noqa: E402
+from seatrial.verifiers import SeatrialConfig, SeatrialTask, SeatrialTaskConfig, SeatrialTaskset  # noqa: E402
 
 
 class Model(http.server.BaseHTTPRequestHandler):
@@ -87,6 +87,14 @@ def test_tasks_of_a_selection(server):
     wanted = list(server.client.instances(style="rest", condition="clean"))
     assert [t.data.alias for t in tasks] == [i["alias"] for i in wanted]
     assert all(t.data.prompt for t in tasks) and len({t.key for t in tasks}) == len(tasks)
+
+
+def test_an_address_may_end_with_a_slash(server):
+    (tools,) = SeatrialTask.toolsets(SeatrialTaskConfig(url=server.url + "/"))
+    assert tools.config.url == server.url + "/mcp"
+    tasks = [list(SeatrialTaskset(c)) for c in (
+        SeatrialConfig(url=server.url + "/", style="rest"), SeatrialConfig(task=SeatrialTaskConfig(url=server.url + "/"), style="rest"))]
+    assert tasks[0] and [t.key for t in tasks[0]] == [t.key for t in tasks[1]]
 
 
 @pytest.mark.parametrize("declines", [False, True])

@@ -27,9 +27,9 @@ class AsyncClient:
                 response = await self._http.request(
                     request.method, request.path, content=request.body, headers=request.headers(token or self.token)
                 )
-                return wire.read(response.status_code, response.content)
+                return wire.read(request, last, response.status_code, response.content)
             except httpx.TransportError:
-                if last or not (request.key or request.method == "GET"):
+                if last or not request.repeatable:
                     raise
         raise AssertionError("unreachable")
 

@@ -47,10 +47,10 @@ class Client:
                 response = connection.getresponse()
                 body = response.read()
                 self._own.used = time.monotonic()
-                return wire.read(response.status, body)
+                return wire.read(request, last, response.status, body)
             except (OSError, http.client.HTTPException):
                 self.close()
-                if last or fresh or not (request.key or request.method in ("GET", "DELETE")):
+                if last or fresh or not request.repeatable:
                     raise
         raise AssertionError("unreachable")
 

@@ -46,18 +46,20 @@ class Server:
         assert self._process.stdout is not None
         try:
             line = self._process.stdout.readline()
+            if not line:
+                self._process.wait()
+                self._errors.seek(0)
+                said = self._errors.read().decode(errors="replace").strip()
+                raise RuntimeError(f"seatrial serve failed: {said}")
+            try:
+                self.url: str = json.loads(line)["url"]
+                self.client = Client(self.url, self.token)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise RuntimeError(f"{program()} serve does not say its address: {line[:200]!r}") from error
         except BaseException:
             self.close()
             raise
-        if not line:
-            self._process.wait()
-            self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace").strip()
-            self.close()
-            raise RuntimeError(f"seatrial serve failed: {said}")
         self.pid: int = self._process.pid  # of the program, while it runs
-        self.url: str = json.loads(line)["url"]
-        self.client = Client(self.url, self.token)
 
     def show(self, episode: str, width: int = 100) -> str:
         """An episode beside the same agent's clean one of the task, as `seatrial show` prints it."""

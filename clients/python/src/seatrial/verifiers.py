@@ -68,7 +68,7 @@ class SeatrialTask(vf.Task[SeatrialData, vf.State, SeatrialTaskConfig]):
     def toolsets(cls, config: SeatrialTaskConfig) -> list[vf.Toolset]:
         """The episode's MCP server, once there is an episode."""
         url = _tools.get()
-        return [_Tools(ToolsetConfig(url=url))] if url else [_Tools(ToolsetConfig(url=config.url + "/mcp"))]
+        return [_Tools(ToolsetConfig(url=url or config.url.rstrip("/") + "/mcp"))]
 
     async def setup(self, trace: vf.Trace, runtime: vf.Runtime) -> None:
         """Makes the episode."""

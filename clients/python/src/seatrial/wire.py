@@ -136,6 +136,11 @@ class Request:
     body: bytes | None = None
     key: str | None = None
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether it can be sent again when the connection broke before the reply: nothing happens twice by that."""
+        return self.key is not None or self.method in ("GET", "DELETE")
+
     def headers(self, token: str | None) -> dict[str, str]:
         """Its headers; `token` opens the server or the episode."""
         headers = {"Accept": "application/json"}
@@ -166,8 +171,11 @@ def post(path: str, body: Mapping[str, Any], keyed: bool = False) -> Request:
     return Request("POST", path, text, uuid.uuid4().hex if keyed else None)
 
 
-def read(status: int, data: bytes) -> Any:
-    """The JSON of a reply; raises Refused for any status of an error."""
+def read(request: Request, again: bool, status: int, data: bytes) -> Any:
+    """The JSON of the reply to a request, which was sent `again` if its first reply was lost; raises Refused for any status
+    of an error. What is to be deleted and is not there was deleted by the first."""
+    if again and request.method == "DELETE" and status == 404:
+        return None
     if status < 400:
         return json.loads(data) if data else None
     try:
