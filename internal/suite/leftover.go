@@ -17,6 +17,28 @@ func WorkFolder(parent, name string) (string, error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
+	own, err := workName(parent, name)
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(parent, own)
+}
+
+// WorkFile is [WorkFolder] for a file.
+func WorkFile(parent, name string) (string, error) {
+	own, err := workName(parent, name)
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(parent, own)
+	if err != nil {
+		return "", err
+	}
+	return file.Name(), file.Close()
+}
+
+// workName returns how names of this process begin, once it has removed what killed processes left under this name.
+func workName(parent, name string) (string, error) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return "", err
@@ -24,11 +46,12 @@ func WorkFolder(parent, name string) (string, error) {
 	for _, e := range entries {
 		rest, ours := strings.CutPrefix(e.Name(), name)
 		number, _, _ := strings.Cut(rest, "-")
-		if pid, err := strconv.Atoi(number); ours && err == nil && e.IsDir() && !isAlive(pid) {
+		pid, err := strconv.Atoi(number)
+		if ours && err == nil && (e.IsDir() || e.Type().IsRegular()) && !isAlive(pid) {
 			_ = os.RemoveAll(filepath.Join(parent, e.Name())) // perhaps another's: it is only in the way
 		}
 	}
-	return os.MkdirTemp(parent, fmt.Sprintf("%s%d-", name, os.Getpid()))
+	return fmt.Sprintf("%s%d-", name, os.Getpid()), nil
 }
 
 // isAlive reports whether there may be a process of that number.

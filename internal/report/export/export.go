@@ -142,21 +142,22 @@ func Place(out string, folder bool, write func(partial string) error) error {
 	return nil
 }
 
-// makePartial makes an empty file or folder beside the one that it will become.
-func makePartial(out string, folder bool) (string, error) {
-	dir, pattern := filepath.Dir(out), "."+filepath.Base(out)+".partial-*"
+// makePartial makes an empty file or folder beside the one that it will become. It removes those that processes left
+// which were killed as they wrote to the same place.
+func makePartial(out string, folder bool) (path string, err error) {
+	dir, name := filepath.Dir(out), "."+filepath.Base(out)+".partial-"
 	if folder {
-		path, err := os.MkdirTemp(dir, pattern)
-		if err != nil {
-			return "", diag.Usagef("%s cannot be made: %v", out, err)
-		}
-		return path, os.Chmod(path, 0o755)
+		path, err = suite.WorkFolder(dir, name)
+	} else {
+		path, err = suite.WorkFile(dir, name)
 	}
-	file, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return "", diag.Usagef("%s cannot be made: %v", out, err)
 	}
-	return file.Name(), file.Close()
+	if folder {
+		err = os.Chmod(path, 0o755)
+	}
+	return path, err
 }
 
 // errEnough ends reading early.

@@ -5,10 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -169,6 +173,41 @@ func TestAFailedExportLeavesNothing(t *testing.T) {
 	}
 	if firstOf(nil) != nil {
 		t.Error("no error is one")
+	}
+}
+
+// TestKilledExportsAreCleared finds what exports to the same place left that were killed, and what this process writes.
+func TestKilledExportsAreCleared(t *testing.T) {
+	dead := exec.Command(os.Args[0], "-test.run=^$")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	name := func(pid int, rest string) string { return fmt.Sprintf(".out.partial-%d-%s", pid, rest) }
+	killed := []string{name(dead.Process.Pid, "1"), name(dead.Process.Pid, "2")}
+	others := []string{name(os.Getpid(), "1"), ".out.partial-notes", ".other.partial-" + strconv.Itoa(dead.Process.Pid) + "-1"}
+	for _, folder := range []bool{false, true} {
+		for _, file := range append(killed[:1:1], others...) {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.MkdirAll(filepath.Join(dir, killed[1], "data"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		failed := errors.New("no room")
+		if err := Place(filepath.Join(dir, "out"), folder, func(string) error { return failed }); !errors.Is(err, failed) {
+			t.Error(err)
+		}
+		var left []string
+		entries, err := os.ReadDir(dir)
+		for _, e := range entries {
+			left = append(left, e.Name())
+		}
+		slices.Sort(others)
+		if err != nil || !slices.Equal(left, others) {
+			t.Errorf("%v is left, want %v: %v", left, others, err)
+		}
 	}
 }
 
