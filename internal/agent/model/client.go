@@ -84,14 +84,10 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 
 var sharedTransport = sync.OnceValue(func() *http.Transport { return newTransport(nil) })
 
-// redactor replaces the key in every form in which an answer may echo it. Short keys are placeholders such as "none",
-// which local servers ask for and which would match ordinary text.
+// redactor replaces the key, and those in the address, in every form in which an answer may echo them. Short keys are
+// placeholders such as "none", which local servers ask for and which would match ordinary text.
 func redactor(o Options) *strings.Replacer {
-	secrets := []string{o.APIKey}
-	if u, err := url.Parse(o.BaseURL); err == nil && u.User != nil {
-		password, _ := u.User.Password()
-		secrets = append(secrets, password)
-	}
+	secrets := append(secretsOf(o.BaseURL), o.APIKey)
 	var pairs []string
 	for _, secret := range secrets {
 		if len(secret) < 12 {

@@ -295,6 +295,29 @@ func TestMissSaysWhatDiffers(t *testing.T) {
 	}
 }
 
+// TestKeysInAddressesAreRedacted has a provider echo what an address contains; the version of its interface is no key.
+func TestKeysInAddressesAreRedacted(t *testing.T) {
+	const version = "2026-11-26-preview"
+	const address = "http://user:the%20password%20of%20it@h:9/v1?api_key=the+key+in+it+too%2F&api-version=" + version + "&Sig=0123456789ab"
+	told := redactor(Options{BaseURL: address}).Replace("a the password of it b the key in it too/ c the+key+in+it+too%2F d 0123456789ab e " +
+		version + " f dXNlcjp0aGUgcGFzc3dvcmQgb2YgaXQ= g")
+	want := "a [redacted] b [redacted] c [redacted] d [redacted] e " + version + " f [redacted] g"
+	if told != want {
+		t.Errorf("%q, want %q", told, want)
+	}
+	for address, want := range map[string]string{
+		address:           "http://h:9/v1?api-version=" + version,
+		"http://h/?key=k": "http://h/",
+		"http://h/v1?a=b": "http://h/v1?a=b",
+		"":                "",
+		"%zz":             "%zz",
+	} {
+		if got := WithoutSecrets(address); got != want {
+			t.Errorf("%s becomes %s, want %s", address, got, want)
+		}
+	}
+}
+
 func TestNoKeyIsEverWritten(t *testing.T) {
 	const key = "sk-very-secret\"key/0123456789"
 	for _, format := range formats {

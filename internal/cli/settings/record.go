@@ -3,9 +3,9 @@ package settings
 import (
 	"encoding/json"
 	"errors"
-	"net/url"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/pflag"
@@ -17,16 +17,13 @@ type Record = map[string]json.RawMessage
 // Command is the setting that names the command that began a run; `run` does not set it.
 const Command = "command"
 
-// Snapshot returns the content settings, for the run's file. The credentials in an address are left out: a resumed run
-// gets them from --base-url again.
+// Snapshot returns the content settings, for the run's file. The credentials and keys in an address are left out: a
+// resumed run gets them from --base-url again.
 func (r *Run) Snapshot() (Record, error) {
 	record := Record{}
-	if address, err := url.Parse(r.BaseURL); err == nil && address.User != nil {
-		whole := r.BaseURL
-		defer func() { r.BaseURL = whole }()
-		address.User = nil
-		r.BaseURL = address.String()
-	}
+	whole := r.BaseURL
+	defer func() { r.BaseURL = whole }()
+	r.BaseURL = model.WithoutSecrets(whole)
 	return record, errors.Join(Add(record, r.content), Add(record, r.recorded))
 }
 

@@ -149,7 +149,7 @@ func TestGivenFlagsBeatTheRecord(t *testing.T) {
 // TestRecordsContainNoCredentials records an address that has some: the run keeps them, and its record does not.
 func TestRecordsContainNoCredentials(t *testing.T) {
 	r := New()
-	const address = "http://ada:s3cret@127.0.0.1:9/v1" //nolint:gosec // an invented password
+	const address = "http://ada:s3cret@127.0.0.1:9/v1?api_key=k" //nolint:gosec // an invented password
 	r.BaseURL = address
 	record, err := r.Snapshot()
 	if err != nil {
