@@ -25,10 +25,16 @@ func (p *Prover) chance(ctx context.Context, c *Claim, gold *task.Gold) (task.Ch
 			return chance, err
 		}
 	}
-	for _, call := range task.SingleCalls(kit.tools, kit.tables, c.Literals) {
+	for i, call := range task.SingleCalls(kit.tools, kit.tables, c.Literals) {
 		chance.Calls++
 		t := kit.byName[call.Tool]
-		right, err := p.hits(ctx, u, c, t, &call, gold)
+		var right bool
+		var err error
+		if t.Body.Engine == task.EngineRelation {
+			right, err = p.delivers(ctx, kit, i, c, t, &call, gold)
+		} else {
+			right, err = p.hits(ctx, u, t, &call, gold)
+		}
 		if err != nil {
 			return chance, err
 		}
@@ -41,10 +47,26 @@ func (p *Prover) chance(ctx context.Context, c *Claim, gold *task.Gold) (task.Ch
 
 // singleKit is the tools whose single calls are counted.
 type singleKit struct {
-	tools  []*task.Tool
-	byName map[string]*task.Tool
-	tables []task.Table
+	tools      []*task.Tool
+	byName     map[string]*task.Tool
+	tables     []task.Table
+	deliveries []*delivery // what calls on data handles return, in their order; nil if not called yet
 }
+
+// delivery is what a call on a data handle returns: one key. Such calls contain no value of a request, so all tasks
+// with the same starting tables share them.
+type delivery struct {
+	fails   bool // before anything is read
+	columns []task.Column
+	rows    int          // as many as the result has; unread, or without
+	result  *task.Result // if it has one row at most; others would fill the memory
+}
+
+// The numbers of rows of a delivery whose statement was not run, or has no result that can be gold.
+const (
+	unread  = -1
+	without = -2
+)
 
 func newSingleKit(tools []*task.Tool) *singleKit {
 	kit := &singleKit{tools: tools, byName: make(map[string]*task.Tool, len(tools))}
@@ -60,7 +82,7 @@ func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 	sources := make([]*task.Source, len(starts))
 	names := map[string]bool{}
 	for i, start := range starts {
-		key += start.Source + "\n"
+		key += start.Label + "\t" + start.Source + "\n"
 		for _, src := range p.config.Sources {
 			if src.ID == start.Source {
 				sources[i] = src
@@ -73,8 +95,8 @@ func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 			names[sources[i].Keys[j].Name] = true
 		}
 	}
-	if u.specialKey == key {
-		return u.special, nil
+	if kit := u.special[key]; kit != nil {
+		return kit, nil
 	}
 	var tools []*task.Tool
 	for _, t := range u.tools {
@@ -88,63 +110,108 @@ func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 	for i, start := range starts {
 		kit.tables = append(kit.tables, relation.Describe(start.Label, sources[i]))
 	}
-	u.special, u.specialKey = kit, key
+	u.special[key] = kit
 	return kit, nil
 }
 
 // hits reports whether a single call returns gold. It does not run a call that cannot.
-func (p *Prover) hits(
-	ctx context.Context, u *toolset, c *Claim, t *task.Tool, call *task.Call, gold *task.Gold,
-) (bool, error) {
-	var handle *relation.Handle
-	columns, single := t.Body.Columns, t.Body.SingleRow
+func (p *Prover) hits(ctx context.Context, u *toolset, t *task.Tool, call *task.Call, gold *task.Gold) (bool, error) {
 	answers := gold.Answers()
-	if t.Body.Engine == task.EngineRelation {
-		single = t.Body.Operation == relation.Aggregate
-		// One call returns one key.
-		if !slices.ContainsFunc(answers, func(a *task.Gold) bool {
-			return len(a.Columns) == 1 &&
-				(!single || len(a.Rows) == 1)
-		}) {
-			return false, nil
-		}
-		var mistake *task.ToolError
-		handle, mistake = relation.Apply(t.Body, call.Arguments, func(label string) (*relation.Handle, *task.ToolError) {
-			for _, start := range c.Starts {
-				if start.Label == label {
-					return p.sources[start.Source], nil
-				}
-			}
-			return nil, &task.ToolError{Code: task.CodeBadReference, Message: "There is no such label."}
-		})
-		if mistake != nil {
-			return false, nil
-		}
-		columns = handle.Columns()
+	possible, err := p.couldBeAny(ctx, t, t.Body.Columns, t.Body.SingleRow, answers)
+	if err != nil || !possible {
+		return false, err
 	}
-	possible := false
-	for _, answer := range answers {
-		could, err := p.couldBe(ctx, t, columns, single, answer)
-		if err != nil {
-			return false, err
-		}
-		possible = possible || could
-	}
-	if !possible {
-		return false, nil
-	}
-	var r *task.Result
-	var err error
-	if handle != nil {
-		r, err = p.read(ctx, handle)
-	} else {
-		r, err = p.single(ctx, u, call)
-	}
-	if err != nil || r == nil || !slices.ContainsFunc(answers,
-		func(a *task.Gold) bool { return len(a.Rows) == len(r.Rows) }) {
+	r, err := p.single(ctx, u, call)
+	if err != nil || r == nil || !hasLength(answers, len(r.Rows)) {
 		return false, err
 	}
 	return gold.Accepts(task.Answer{Result: r}).Strict, nil
+}
+
+// delivers does the same for the call on a data handle with this index among the single calls of its kit.
+func (p *Prover) delivers(
+	ctx context.Context, kit *singleKit, index int, c *Claim, t *task.Tool, call *task.Call, gold *task.Gold,
+) (bool, error) {
+	single := t.Body.Operation == relation.Aggregate
+	answers := gold.Answers()
+	if !slices.ContainsFunc(answers, func(a *task.Gold) bool {
+		return len(a.Columns) == 1 && (!single || len(a.Rows) == 1)
+	}) {
+		return false, nil
+	}
+	for len(kit.deliveries) <= index {
+		kit.deliveries = append(kit.deliveries, nil)
+	}
+	d := kit.deliveries[index]
+	if d != nil && (d.fails || d.rows != unread && !hasLength(answers, d.rows)) {
+		return false, nil
+	}
+	var handle *relation.Handle
+	if d == nil || d.result == nil {
+		var mistake *task.ToolError
+		handle, mistake = p.deliver(c, t, call)
+		if d == nil {
+			d = &delivery{fails: mistake != nil, rows: unread}
+			if mistake == nil {
+				d.columns = handle.Columns()
+			}
+			kit.deliveries[index] = d
+		}
+		if mistake != nil {
+			return false, nil
+		}
+	}
+	possible, err := p.couldBeAny(ctx, t, d.columns, single, answers)
+	if err != nil || !possible {
+		return false, err
+	}
+	r := d.result
+	if r == nil {
+		if r, err = p.read(ctx, handle); err != nil {
+			return false, err
+		}
+		switch {
+		case r == nil:
+			d.rows = without
+		case len(r.Rows) <= 1:
+			d.rows, d.result = len(r.Rows), r
+		default:
+			d.rows = len(r.Rows)
+		}
+	}
+	if r == nil || !hasLength(answers, len(r.Rows)) {
+		return false, nil
+	}
+	return gold.Accepts(task.Answer{Result: r}).Strict, nil
+}
+
+// deliver applies an operation to the starting tables of a claim.
+func (p *Prover) deliver(c *Claim, t *task.Tool, call *task.Call) (*relation.Handle, *task.ToolError) {
+	return relation.Apply(t.Body, call.Arguments, func(label string) (*relation.Handle, *task.ToolError) {
+		for _, start := range c.Starts {
+			if start.Label == label {
+				return p.sources[start.Source], nil
+			}
+		}
+		return nil, &task.ToolError{Code: task.CodeBadReference, Message: "There is no such label."}
+	})
+}
+
+// hasLength reports whether an answer has so many rows.
+func hasLength(answers []*task.Gold, rows int) bool {
+	return slices.ContainsFunc(answers, func(a *task.Gold) bool { return len(a.Rows) == rows })
+}
+
+// couldBeAny reports whether a tool can return one of the answers (see couldBe).
+func (p *Prover) couldBeAny(
+	ctx context.Context, t *task.Tool, columns []task.Column, single bool, answers []*task.Gold,
+) (bool, error) {
+	for _, answer := range answers {
+		if could, err := p.couldBe(ctx, t, columns, single, answer); err != nil || could {
+			return could, err
+		}
+	}
+	return false, nil
 }
 
 // read runs the statement of a data handle, once for each different statement. It returns nil if the statement fails

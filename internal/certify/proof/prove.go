@@ -98,14 +98,13 @@ type Prover struct {
 
 // toolset is the tools of one style.
 type toolset struct {
-	tools      []*task.Tool
-	byName     map[string]*task.Tool
-	toolkit    *environment.Toolkit
-	whole      *singleKit
-	special    *singleKit // of the starting tables used last, named by specialKey
-	specialKey string
-	singles    map[string]*task.Result // results of single calls, if short enough to be gold, by call
-	dead       map[string]*task.Result // the same, by deadKey
+	tools   []*task.Tool
+	byName  map[string]*task.Tool
+	toolkit *environment.Toolkit
+	whole   *singleKit
+	special map[string]*singleKit   // by the ids of starting tables
+	singles map[string]*task.Result // results of single calls, if short enough to be gold, by call
+	dead    map[string]*task.Result // the same, by deadKey
 }
 
 // knowledge is what all styles of a query share: its results on the neighbours, and which mutants they kill.
@@ -128,7 +127,10 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 	for _, t := range c.Tools {
 		u := p.universes[t.Style]
 		if u == nil {
-			u = &toolset{byName: map[string]*task.Tool{}, singles: map[string]*task.Result{}, dead: map[string]*task.Result{}}
+			u = &toolset{
+				byName: map[string]*task.Tool{}, special: map[string]*singleKit{},
+				singles: map[string]*task.Result{}, dead: map[string]*task.Result{},
+			}
 			p.universes[t.Style] = u
 		}
 		u.tools = append(u.tools, t)
