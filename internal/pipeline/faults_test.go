@@ -213,6 +213,7 @@ func TestFaultNumbers(t *testing.T) {
 	for name, corpus := range corpora {
 		o := Defaults()
 		o.Corpora, o.Seed, o.WorkDir, o.Faults, o.Neighbours = []string{corpus}, 7, t.TempDir(), []string{"all"}, 3
+		o.FaultLimit = 60
 		if name == "spider" {
 			o.Split = "dev"
 		}
