@@ -115,6 +115,9 @@ func orderUnsaid(r *reading, rows []task.Row) *Gap {
 				"say in which direction the rows are ordered", at}
 		}
 	}
+	if r.stars && everything.MatchString(r.text) {
+		return nil
+	}
 	question, _, _ := strings.Cut(r.text, "\n") // evidence explains in any order
 	columns := newReading(r.query, question).columns
 	for i := range columns {
@@ -247,7 +250,7 @@ type reading struct {
 // column is a column of the answer as the request describes it.
 type column struct {
 	name  string
-	kind  string // its type, or that it is a count
+	kind  string // its type, or that it is computed: values cannot tell computed columns apart
 	asked bool
 	mention
 }
@@ -266,24 +269,65 @@ func newReading(q *sqlast.Query, request string) *reading {
 	for i, it := range items {
 		c := column{name: output[i].Name, kind: output[i].Type}
 		r.stars = r.stars || it.Expr == nil
-		if call := aggregate(it); call != nil && strings.EqualFold(call.Name.Name, "count") {
-			c.kind = "count"
+		if aggregate(it) != nil && c.kind != sqlast.TypeText {
+			c.kind = "computed"
 		}
 		c.mention, c.asked = r.describes(it, &output[i])
-		c.asked = c.asked && !(r.ordersBy(&output[i]) && r.criterion(c.mention))
+		if c.asked && r.ordersBy(it, &output[i]) && r.criterion(c.mention) {
+			c.asked = r.namedAgain(it, &output[i], c.mention)
+		}
+		if output[i].Table != "" && r.namedAsTable(&output[i]) {
+			c.mention = nowhere
+		}
 		r.columns = append(r.columns, c)
 	}
 	return r
 }
 
 // ordersBy reports whether a LIMIT chooses rows by a column.
-func (r *reading) ordersBy(c *sqlast.Column) bool {
+func (r *reading) ordersBy(it sqlast.Item, c *sqlast.Column) bool {
 	last := sqlast.Last(r.query.Stmt)
-	if last.Limit == nil || len(last.OrderBy) == 0 || c.Column == "" {
+	if last.Limit == nil || len(last.OrderBy) == 0 {
 		return false
 	}
-	by := r.query.Describe(last.OrderBy[0].Expr)
-	return by.Table == c.Table && by.Column == c.Column
+	if c.Column != "" {
+		by := r.query.Describe(last.OrderBy[0].Expr)
+		return by.Table == c.Table && by.Column == c.Column
+	}
+	call := aggregate(it)
+	if call == nil || !r.findAny(aggregates[strings.ToLower(call.Name.Name)], false).known() {
+		return false
+	}
+	printed := r.query.Printer(r.query.Stmt)
+	return printed.Expr(last.OrderBy[0].Expr) == printed.Expr(sqlast.Unparen(it.Expr))
+}
+
+// namedAgain reports whether the request names a column by its last word after it has chosen by it: the least
+// chargeable amount, and the amount.
+func (r *reading) namedAgain(it sqlast.Item, c *sqlast.Column, chosen mention) bool {
+	var again []string
+	column := c.Column
+	if call := aggregate(it); call != nil {
+		if len(call.Args) > 0 {
+			column = r.query.Describe(call.Args[0]).Column
+		}
+		if next := r.at(chosen.last + 1); next != "" && !english.FunctionWords[next] {
+			again = append(again, english.Stem(next)) // the average rating, and those ratings
+		}
+	}
+	if words := english.NameWords(column); len(words) > 0 {
+		again = append(again, english.Stem(words[len(words)-1]))
+	}
+	return slices.ContainsFunc(r.words[min(chosen.last+2, len(r.words)):], func(w said) bool {
+		return slices.Contains(again, w.stem)
+	})
+}
+
+// namedAsTable reports whether a column is called as its table and the request asks for names, so that the place of the
+// table's name is not where it asks for the column: names and headquarters of companies.
+func (r *reading) namedAsTable(c *sqlast.Column) bool {
+	return slices.Equal(english.Singular(english.NameWords(c.Column)), english.Singular(english.NameWords(c.Table))) &&
+		r.findAny([]string{"name"}, false).known()
 }
 
 // aggregate returns the aggregate that a column is, or nil.
@@ -307,6 +351,9 @@ func (r *reading) describes(it sqlast.Item, c *sqlast.Column) (mention, bool) {
 	if words == nil {
 		return nowhere, true
 	}
+	if m := r.endOf(call); m.known() {
+		return m, true
+	}
 	if m := r.findAny(words, !slices.Contains(words, "count")); m.known() {
 		return m, true
 	}
@@ -317,7 +364,22 @@ func (r *reading) describes(it sqlast.Item, c *sqlast.Column) (mention, bool) {
 	if r.query.Ref(call.Args[0]) == nil || of.Table == "" {
 		return nowhere, true
 	}
-	return r.namesColumn(of.Table, of.Column)
+	m, named := r.namesColumn(of.Table, of.Column)
+	return m, named && (m.known() || !slices.Contains(words, "count"))
+}
+
+// endOf finds the words that ask for a minimum or a maximum where the request asks for both.
+func (r *reading) endOf(call *ast.FuncCall) mention {
+	low := strings.EqualFold(call.Name.Name, "min")
+	if !low && !strings.EqualFold(call.Name.Name, "max") || len(call.Args) == 0 {
+		return nowhere
+	}
+	of := r.query.Describe(call.Args[0])
+	dated := slices.ContainsFunc(english.NameWords(of.Column), func(w string) bool {
+		return strings.HasPrefix(w, "birth") ||
+			slices.Contains([]string{"date", "year", "dob", "founded", "built", "time"}, w)
+	})
+	return r.end(low, dated)
 }
 
 // shortDescription bounds the words of a description that is another name of its column.
@@ -349,12 +411,14 @@ func (r *reading) namesColumn(table, name string) (mention, bool) {
 	if m := r.head(t, i); m.known() && !named {
 		at, named = m, true
 	}
+	if first := r.wholeName(partOf(c.Name)); first >= 0 && at.known() {
+		at.first = min(at.first, first)
+	}
 	switch {
 	case named:
 		return at, true
 	case r.asks(c):
 		return nowhere, true
-	default:
-		return nowhere, labels(t, i) && r.findAny(english.NameWords(t.Name), false).known()
 	}
+	return nowhere, r.namesThing(t, i) || r.labelled(t, i)
 }

@@ -15,7 +15,7 @@ type said struct{ folded, stem string }
 var imperatives = english.Set("name", "state", "list", "order", "rank", "number", "show", "report")
 
 func wordsOf(text string) []said {
-	text = strings.ReplaceAll(text, "_", " ")
+	text = strings.NewReplacer("_", " ", "no. of", "number of").Replace(text)
 	var list []said
 	for _, w := range english.Words(text) {
 		before := strings.TrimRight(text[:w.Start], " \n\"'")
@@ -67,41 +67,87 @@ func superlative(w string) bool {
 		"guest", "contest", "harvest"}, w)
 }
 
-// askers maps words of requests to stems or beginnings of words in the names of the columns that they ask for.
-var askers = []struct{ asked, columns string }{
-	{"when date day time", "date year time day month birth founded built"},
-	{"where place located location from live based",
+// lowEnds are superlatives that ask for a minimum; others ask for a maximum.
+var lowEnds = english.Set("least", "lowest", "smallest", "shortest", "youngest", "earliest", "fewest", "cheapest",
+	"lightest", "minimum", "minimal", "min", "slowest", "narrowest", "nearest", "closest", "coldest", "first")
+
+// highEnds are words that ask for a maximum and have no ending of a superlative.
+var highEnds = english.Set("most", "maximum", "maximal", "max", "top", "last")
+
+// end finds the words that ask for one end of a column, if the request asks for both ends. Of dates, the oldest is the
+// first.
+func (r *reading) end(low, dated bool) mention {
+	var at [2]mention
+	at[0], at[1] = nowhere, nowhere
+	for i, w := range r.words {
+		isLow := lowEnds[w.folded]
+		if !isLow && !highEnds[w.folded] && !superlative(w.folded) {
+			continue
+		}
+		if dated && (w.folded == "oldest" || w.folded == "youngest") {
+			isLow = !isLow
+		}
+		if isLow {
+			at[0] = at[0].with(i)
+		} else {
+			at[1] = at[1].with(i)
+		}
+	}
+	if !at[0].known() || !at[1].known() {
+		return nowhere
+	}
+	if low {
+		return at[0]
+	}
+	return at[1]
+}
+
+// askers maps words of requests to stems or beginnings of words in the names of the columns that they ask for. Words of
+// size ask only after "how": the oldest and those older than 30 are chosen by their age.
+var askers = []struct {
+	how            bool
+	asked, columns string
+}{
+	{false, "when date dates day days time times", "date year time day month birth founded built"},
+	{false, "birthday birthdays birthdate birthdates born", "birth dob"},
+	{false, "where place located location from live based",
 		"locat city countr address place region state hometown continent district origin nation street county"},
-	{"who whom whose person people", "name person people manager director author owner player writer"},
-	{"old ages aged older oldest young younger youngest", "age"},
-	{"long longer longest short", "length duration minutes seconds time runtime"},
-	{"tall taller tallest", "height"},
-	{"heavy heavier weigh weighs", "weight"},
-	{"deep deeper deepest", "depth"},
-	{"high higher highest", "height elevation altitude"},
-	{"wide wider widest", "width breadth"},
-	{"far farther farthest", "distance"},
-	{"fast faster fastest", "speed time"},
-	{"hot hotter hottest warm cold colder coldest", "temperature temp"},
-	{"big large bigger biggest", "size area capacity population"},
-	{"much cost costs price expensive cheap", "cost price amount fee charge salary budget value"},
-	{"earn earns earned earnings pay pays paid wage wages income", "salary wage pay income earning"},
-	{"many number quantity", "num count total quantity amount capacity number"},
-	{"gender sex", "sex gender"},
-	{"nation nations nationality country countries", "countr nation citizen"},
-	{"kind kinds type types sort category", "type kind category class breed"},
-	{"phone telephone mobile cell", "phone cell mobile"},
-	{"title titles called titled named name names", "title name"},
-	{"id ids identifier identifiers code codes number numbers identification", "id code number no num key uid"},
-	{"leader leaders ruler president monarch king queen chief", "head leader president ruler governor chief"},
-	{"choice choices option options", "option choice"},
-	{"description descriptions describe details detail", "descri detail"},
+	{false, "who whom whose person people",
+		"name forename surname person people manager director author owner player writer"},
+	{true, "old", "age"},
+	{false, "ages aged", "age"},
+	{true, "long", "length duration minutes seconds milliseconds time runtime"},
+	{true, "tall", "height"},
+	{true, "heavy", "weight"},
+	{false, "weigh weighs", "weight"},
+	{true, "deep", "depth"},
+	{true, "high", "height elevation altitude"},
+	{true, "wide", "width breadth"},
+	{true, "far", "distance"},
+	{true, "fast", "speed time"},
+	{true, "hot warm cold", "temperature temp"},
+	{true, "big large", "size area capacity population"},
+	{true, "much expensive cheap", "cost price amount fee charge salary budget value"},
+	{false, "cost costs price", "cost price amount fee charge salary budget value"},
+	{false, "earn earns earned earnings pay pays paid wage wages income", "salary wage pay income earning"},
+	{false, "many number quantity", "num count total quantity amount capacity number"},
+	{false, "gender sex male males female females", "sex gender"},
+	{false, "nation nations nationality country countries", "countr nation citizen"},
+	{false, "kind kinds type types sort category", "type kind category class breed"},
+	{false, "phone telephone mobile cell", "phone cell mobile"},
+	{false, "title titles called titled named name names", "title name"},
+	{false, "id ids identifier identifiers code codes number numbers identification", "id code number no num key uid"},
+	{false, "leader leaders ruler president monarch king queen chief", "head leader president ruler governor chief"},
+	{false, "choice choices option options", "option choice"},
+	{false, "description descriptions describe details detail", "descri detail"},
+	{false, "link links page pages website websites webpage webpages", "url link website web"},
 }
 
 // asks reports whether a word of the request asks for what the column's name says.
 func (r *reading) asks(c *schema.Column) bool {
 	for _, text := range []string{c.Title, c.Name} {
 		words := english.NameWords(text)
+		part := partOf(text)
 		for _, a := range askers {
 			matches := slices.ContainsFunc(words, func(w string) bool {
 				return slices.ContainsFunc(strings.Fields(a.columns), func(start string) bool {
@@ -109,12 +155,54 @@ func (r *reading) asks(c *schema.Column) bool {
 				})
 			})
 			asked := strings.Fields(a.asked)
-			if matches && slices.ContainsFunc(r.words, func(w said) bool { return slices.Contains(asked, w.folded) }) {
-				return true
+			for i, w := range r.words {
+				if matches && slices.Contains(asked, w.folded) && (!a.how || r.at(i-1) == "how") &&
+					!r.counts(i, a.columns, words) && !r.otherPart(i, part) {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// at returns a word of the request, "" outside of it.
+func (r *reading) at(i int) string {
+	if i < 0 || i >= len(r.words) {
+		return ""
+	}
+	return r.words[i].folded
+}
+
+// counts reports whether the number at a place is how many there are, and no identifier: the number of accounts, not
+// the account numbers of clients.
+func (r *reading) counts(i int, columns string, name []string) bool {
+	return strings.HasPrefix(columns, "id ") && strings.HasPrefix(r.at(i), "number") && r.at(i+1) == "of" &&
+		!(i > 0 && slices.ContainsFunc(name, func(n string) bool { return alike(r.words[i-1], n) }))
+}
+
+// partOf says which part of a person's name a column has, "" for none or all of it.
+func partOf(column string) string {
+	for _, w := range english.NameWords(column) {
+		switch w {
+		case "first", "given", "forename", "fname", "firstname":
+			return "first"
+		case "last", "family", "surname", "lname", "lastname":
+			return "last"
+		case "middle", "mname":
+			return "middle"
+		}
+	}
+	return ""
+}
+
+// otherPart reports whether the name at a place is another part of the name than a column has.
+func (r *reading) otherPart(i int, part string) bool {
+	if part == "" || !strings.HasPrefix(r.at(i), "name") {
+		return false
+	}
+	said := partOf(r.at(i - 1))
+	return said != "" && said != part
 }
 
 // nameWords returns the words of a name without those of its table, unless nothing else is left.
@@ -170,7 +258,21 @@ func alike(w said, name string) bool {
 
 // optional are words of names that requests leave out: the size for size_code, the email for email_address.
 var optional = english.Set("address", "code", "number", "text", "value", "type", "details", "description", "in", "of",
-	"pct", "percent", "usd", "eur", "km", "kg")
+	"pct", "percent", "usd", "eur", "km", "kg", "billion", "billions", "million", "millions", "thousand", "thousands")
+
+// alternatives are words of names of which requests say one: the cities for city_town.
+var alternatives = [][]string{{"city", "town", "village"}, {"state", "province", "county", "region"},
+	{"zip", "postal", "postcode", "zipcode"}, {"phone", "mobile", "cell"}, {"street", "road"}}
+
+// alternative reports whether the request says another word of a name for one that it does not say.
+func (r *reading) alternative(n string, name []string) bool {
+	return slices.ContainsFunc(alternatives, func(list []string) bool {
+		return slices.Contains(list, n) && slices.ContainsFunc(name, func(other string) bool {
+			return other != n && slices.Contains(list, other) &&
+				slices.ContainsFunc(r.words, func(w said) bool { return alike(w, other) })
+		})
+	})
+}
 
 // otherNames are words for a part of a name, with the words that requests use.
 var otherNames = map[string][]string{
@@ -203,7 +305,7 @@ func (r *reading) find(name []string) (mention, bool) {
 		switch {
 		case slices.ContainsFunc(r.words, func(w said) bool { return alike(w, n) }):
 			found++
-		case !optional[n] && strings.Trim(n, "0123456789") != "":
+		case !optional[n] && strings.Trim(n, "0123456789") != "" && !r.alternative(n, name):
 			missing++
 		}
 	}
@@ -253,10 +355,11 @@ func (r *reading) head(t *schema.Table, i int) mention {
 	return r.findAny([]string{head}, false)
 }
 
-// criterion reports whether the request names something only to choose by it: a city with the largest population.
+// criterion reports whether the request names something only to choose by it: a city with the largest population, the
+// film that drew the most visitors.
 func (r *reading) criterion(m mention) bool {
 	before := func(at, n int, is func(string) bool) int {
-		for i := at - 1; i >= max(0, at-n); i-- {
+		for i := at; i > max(-1, at-n); i-- {
 			if is(r.words[i].folded) {
 				return i
 			}
@@ -264,15 +367,31 @@ func (r *reading) criterion(m mention) bool {
 		return -1
 	}
 	chooses := func(at int) bool {
-		extreme := before(at, 3, func(w string) bool {
+		extreme := before(at, 4, func(w string) bool {
 			return superlative(w) || slices.Contains([]string{"most", "least", "top", "maximum", "minimum"}, w)
 		})
-		return extreme >= 0 && before(extreme, 3, func(w string) bool {
+		if extreme < 0 {
+			return false
+		}
+		if before(extreme-1, 3, func(w string) bool {
 			return slices.Contains([]string{"with", "has", "have", "having", "had", "of", "by", "whose"}, w)
+		}) >= 0 {
+			return true
+		}
+		verb := before(extreme-1, 4, func(w string) bool {
+			return !superlative(w) && !slices.Contains([]string{"the", "a", "an", "top"}, w) &&
+				strings.Trim(w, "0123456789") != ""
+		})
+		return verb > 0 && !asking[r.words[verb].folded] && before(verb-1, 4, func(w string) bool {
+			return slices.Contains([]string{"that", "which", "who", "what"}, w)
 		}) >= 0
 	}
 	return m.known() && chooses(m.first) && chooses(m.last) && !r.asksHowMany(m.last)
 }
+
+// asking are words between what a request asks for and a superlative. Other words there are verbs: drew the most.
+var asking = english.Set("is", "are", "was", "were", "be", "and", "or", "its", "their", "his", "her", "show", "give",
+	"list", "find", "return", "tell", "me", "us", "also", "plus", "what", "which", "")
 
 // asksHowMany reports whether the request asks after a word for how many without a noun of its own, so that it means
 // what the word names: the most visitors, and how many?
@@ -309,7 +428,7 @@ func made(name string, words []said) bool {
 		return len(name) >= 2 && (strings.HasPrefix(words[0].folded, name) || words[0].stem == name)
 	}
 	for n := len(name) - 1; n > 0; n-- {
-		if !strings.HasPrefix(words[0].folded, name[:n]) {
+		if !strings.HasPrefix(words[0].folded, name[:n]) || english.FunctionWords[words[0].folded] {
 			continue
 		}
 		if made(name[n:], words[1:2]) || len(words) > 2 && made(name[n:], words[1:]) {
@@ -322,8 +441,8 @@ func made(name string, words []said) bool {
 // labels reports whether a column labels the rows of its table: its name says so, or it is the table's first text.
 func labels(t *schema.Table, i int) bool {
 	words := nameWords(t.Columns[i].Name, t.Name)
-	names := []string{"name", "title", "names", "label", "fullname", "full"}
-	if len(words) > 0 && slices.Contains(names, words[len(words)-1]) {
+	names := []string{"title", "names", "label", "full"}
+	if len(words) > 0 && (slices.Contains(names, words[len(words)-1]) || strings.HasSuffix(words[len(words)-1], "name")) {
 		return true
 	}
 	own, table := english.Singular(english.NameWords(t.Columns[i].Name)), english.Singular(english.NameWords(t.Name))
@@ -336,4 +455,75 @@ func labels(t *schema.Table, i int) bool {
 		}
 	}
 	return false
+}
+
+// wholeName finds the first word of the request that asks for names without saying which part, for a column that has a
+// part: full names. It is -1 if there is none.
+func (r *reading) wholeName(part string) int {
+	if part == "" {
+		return -1
+	}
+	for i, w := range r.words {
+		if w.stem == english.Stem("name") && partOf(r.at(i-1)) == "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// labelled reports whether the request names a table that a column labels, and asks for no other part of its name.
+func (r *reading) labelled(t *schema.Table, i int) bool {
+	part := partOf(t.Columns[i].Name)
+	for at := range r.words {
+		if r.otherPart(at, part) {
+			return false
+		}
+	}
+	return labels(t, i) && r.findAny(english.NameWords(t.Name), false).known()
+}
+
+// namesThing reports whether the request names what a column is the key of, or refers to by its key, in a table that
+// names its rows in no other way: the accounts for account_id.
+func (r *reading) namesThing(t *schema.Table, i int) bool {
+	if other := target(r.query.Schema, t, i); other != nil && len(other.PrimaryKey) == 1 {
+		t, i = other, other.PrimaryKey[0]
+	}
+	if own := english.NameWords(t.Columns[i].Name); len(own) > 1 && own[len(own)-1] == "id" && !r.aTable(own[len(own)-2]) {
+		_, named := r.find(own[:len(own)-1])
+		return named // things without a table have no other name
+	}
+	words := english.NameWords(t.Name)
+	return keyLabels(t, i) && len(words) > 0 && r.findAny(words[len(words)-1:], false).known()
+}
+
+// aTable reports whether a table is called by a word.
+func (r *reading) aTable(word string) bool {
+	return slices.ContainsFunc(r.query.Schema.Tables, func(t schema.Table) bool {
+		words := english.NameWords(t.Name)
+		return slices.ContainsFunc(words, func(w string) bool { return alike(said{w, english.Stem(w)}, word) })
+	})
+}
+
+// keyLabels reports whether a column is the key of a table that names its rows in no other way.
+func keyLabels(t *schema.Table, i int) bool {
+	return len(t.PrimaryKey) == 1 && t.PrimaryKey[0] == i &&
+		!slices.ContainsFunc(t.Columns, func(c schema.Column) bool {
+			words := english.NameWords(c.Name)
+			last := ""
+			if len(words) > 0 {
+				last = words[len(words)-1]
+			}
+			return strings.HasSuffix(last, "name") ||
+				slices.Contains([]string{"title", "description"}, last) && c.Affinity == schema.Text
+		})
+}
+
+// target returns the table whose key a column refers to, nil for none.
+func target(s *schema.Database, t *schema.Table, i int) *schema.Table {
+	for _, key := range t.ForeignKeys {
+		if len(key.Columns) == 1 && key.Columns[0] == i {
+			return s.Table(key.Target)
+		}
+	}
+	return nil
 }
