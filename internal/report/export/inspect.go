@@ -31,7 +31,7 @@ const scorer = "seatrial"
 
 // inspectSamples is how many samples a log has at most: an archive keeps an entry of each in memory until it is
 // complete.
-const inspectSamples = 20_000
+const inspectSamples = 10_000
 
 type object = map[string]any
 
