@@ -16,7 +16,7 @@ import (
 )
 
 // meter shows the progress of a command: what is done, the rate, the remaining time, and failures. A terminal has one
-// line, which changes; a pipe gets a line of a run every 30 seconds.
+// line, which changes; a pipe gets a line every 30 seconds.
 type meter struct {
 	app   *app
 	width int  // 0 shows nothing
@@ -43,23 +43,20 @@ func (a *app) meter() *meter {
 	return &meter{app: a, width: width, pipe: !ok}
 }
 
-// passRun and passReplay are the passes in which episodes are played.
-const (
-	passRun    = "run"
-	passReplay = "replay"
-)
-
 // show replaces the line. A total of 0 is unknown.
 func (m *meter) show(pass string, done, total int, rest string) {
-	if m.width == 0 && (!m.pipe || pass != passRun && pass != passReplay) {
+	if m.width == 0 && !m.pipe {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.app.Now()
 	if pass != m.pass {
-		m.pass, m.began, m.last = pass, now, time.Time{}
-		if m.pipe {
+		m.pass, m.began = pass, now
+		switch {
+		case !m.pipe:
+			m.last = time.Time{}
+		case m.last.IsZero():
 			m.last = now
 		}
 	}

@@ -20,8 +20,7 @@ func TestProgressLines(t *testing.T) {
 		p.Now = func() time.Time { return now }
 		m := (&app{Process: p, raw: p}).meter()
 		for done := range 901 {
-			m.show("build", done, 900, "") // a pipe is told of no other pass
-			m.show(passRun, done, 900, "3 right  1 invalid  $0.25  2 retries, last: überlastet, bitte später noch einmal versuchen")
+			m.show("run", done, 900, "3 right  1 invalid  $0.25  2 retries, last: überlastet, bitte später noch einmal versuchen")
 			now = now.Add(2 * time.Second)
 		}
 		m.clear()
@@ -35,6 +34,25 @@ func TestProgressLines(t *testing.T) {
 	want := "seatrial: run      15/900  30.0/min  29m30s left  3 right  1 invalid  $0.25  2 retries, last: überlastet"
 	if !strings.HasPrefix(lines[0], want) || !strings.HasPrefix(lines[59], "seatrial: run      900/900  30.0/min  3 right") {
 		t.Errorf("the first line is %q, the last %q", lines[0], lines[59])
+	}
+
+	// A pass that ends before 30 seconds have passed is left out; the time runs on in the next.
+	var passes bytes.Buffer
+	p := quiet(nil, io.Discard)
+	p.Err, p.Width = &passes, func(io.Writer) (int, bool) { return 0, false }
+	now := time.Unix(0, 0)
+	p.Now = func() time.Time { return now }
+	m := (&app{Process: p, raw: p}).meter()
+	for _, pass := range []string{"examine", "prove", "write"} {
+		for done := range 13 {
+			m.show(pass, done, 12, "")
+			now = now.Add(2 * time.Second)
+		}
+	}
+	m.clear()
+	want = "seatrial: prove    2/12  30.0/min  20s left\nseatrial: write    4/12  30.0/min  16s left\n"
+	if passes.String() != want {
+		t.Errorf("passes of 26 seconds show %q, want %q", passes.String(), want)
 	}
 
 	for _, width := range []int{40, 80} {

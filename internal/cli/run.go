@@ -279,7 +279,7 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 		if retries, reason := spent.Retries(); retries > 0 {
 			rest += fmt.Sprintf("  %d retries, last: %s", retries, reason)
 		}
-		m.show(passRun, p.Done, p.Total-p.Skipped, rest)
+		m.show("run", p.Done, p.Total-p.Skipped, rest)
 	}
 	progress, err = r.Execute(ctx)
 	m.clear()

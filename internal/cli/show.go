@@ -204,7 +204,7 @@ func (a *app) replayEpisodes(
 	}
 	m := a.meter()
 	list, err := story.Replay(ctx, s, source, ids, runtime.GOMAXPROCS(0), func(played int) {
-		m.show(passReplay, played, len(ids), "")
+		m.show("replay", played, len(ids), "")
 	})
 	m.clear()
 	if err != nil {
