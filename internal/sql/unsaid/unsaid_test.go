@@ -77,6 +77,7 @@ func TestFind(t *testing.T) {
 		{"Which pilots fly?", "SELECT forename, surname FROM pilot", nil, nil},
 		{"Which chains have stamps?", "SELECT chain_id FROM stamp", nil, nil}, // no table has their names
 		// Columns that are not.
+		{"Give each licence sex.", "SELECT licence_no, sex FROM licence", nil, []string{task.FlagColumnsUnasked}}, // not the licence
 		{"Which show drew the most visitors? Give its title.", "SELECT title, visitors FROM show ORDER BY visitors DESC LIMIT 1", nil, []string{task.FlagColumnsUnasked}},
 		{"What are the last names of all pilots?", "SELECT fname, lname FROM pilot", nil, []string{task.FlagColumnsUnasked}},
 		{"Who is the oldest holder, by licence?", "SELECT licence_no, holder_age FROM licence ORDER BY holder_age DESC LIMIT 1", nil, []string{task.FlagColumnsUnasked}},

@@ -493,7 +493,22 @@ func (r *reading) namesThing(t *schema.Table, i int) bool {
 		return named // things without a table have no other name
 	}
 	words := english.NameWords(t.Name)
-	return keyLabels(t, i) && len(words) > 0 && r.findAny(words[len(words)-1:], false).known()
+	if !keyLabels(t, i) || len(words) == 0 {
+		return false
+	}
+	for at := range r.words {
+		if alike(r.words[at], words[len(words)-1]) && !r.saysColumn(t, at+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// saysColumn reports whether the word at a place says a column of a table: the text of a paragraph text.
+func (r *reading) saysColumn(t *schema.Table, at int) bool {
+	return r.at(at) != "" && slices.ContainsFunc(t.Columns, func(c schema.Column) bool {
+		return slices.ContainsFunc(nameWords(c.Name, t.Name), func(n string) bool { return alike(r.words[at], n) })
+	})
 }
 
 // aTable reports whether a table is called by a word.

@@ -26,6 +26,8 @@ func TestUnitsFitTheirColumns(t *testing.T) {
 		{"length", task.Integer(3), ""},
 		{"royalty_pct", nil, "%"}, {"copies", task.Integer(3), ""}, {"age", task.Integer(3), ""},
 		{"population", task.Integer(3), ""},
+		{"n_prices", nil, ""}, {"cnt_salary", nil, ""}, {"salary_grade", nil, ""}, {"has_fee", nil, ""},
+		{"weight_class", task.Integer(82), ""}, {"count_price", nil, ""}, {"sum_price", nil, "USD EUR"},
 		{"student_id", nil, ""}, {"count_of_sales", nil, ""}, {"Number_of_prices", nil, ""}, {"year", nil, ""},
 		{"rank", nil, ""}, {"capacity", nil, ""}, {"price_id", nil, ""}, {"budget_in_billions", nil, ""}, {"n", nil, ""},
 		{"price_per_kg", nil, ""}, {"horsepower", nil, ""}, {"votes", nil, ""}, {"min", task.Integer(3), ""}, {"", nil, ""},
