@@ -87,7 +87,7 @@ func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
 	if len(distinct) < n/2 {
 		return nil, diag.Usagef("--shots %d: %s needs pairs of %d other tasks from the validation split, which has %d",
 			n, in.ID, n/2, len(distinct)).
-			WithHint("build a larger suite, or ask for fewer examples")
+			WithHint("build a larger suite (reproduce: a larger --limit), or ask for fewer examples")
 	}
 	var chosen []*suite.Instance
 	for i := range n {
