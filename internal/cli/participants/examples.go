@@ -26,16 +26,25 @@ type examples struct {
 	worlds  *proof.Worlds
 	seed    uint64
 	tasks   map[string]*task.Task
-	byStyle map[string][]suite.Pair // of the validation split, shuffled
+	byStyle map[string][]candidate // of the validation split, shuffled
 
 	mu   sync.Mutex
 	made map[*suite.Instance]protocol.Example
 }
 
+// candidate is a pair of instances that can be examples.
+type candidate struct {
+	suite.Pair
+	conditions string
+}
+
+// conditionsOf writes the conditions of an instance, which it shares with its complete counterpart.
+func conditionsOf(in *suite.Instance) string { return strings.Join(in.Specification().Conditions, "+") }
+
 // newExamples prepares to draw up to most examples for each of some instances. Too few pairs are the user's mistake.
 func newExamples(s *suite.Suite, o *settings.Run, instances []*suite.Instance, most int) (*examples, error) {
 	e := &examples{
-		suite: s, seed: o.Seed, tasks: s.Index(), byStyle: map[string][]suite.Pair{},
+		suite: s, seed: o.Seed, tasks: s.Index(), byStyle: map[string][]candidate{},
 		made:   map[*suite.Instance]protocol.Example{},
 		worlds: proof.NewWorlds(s, 0),
 	}
@@ -44,7 +53,7 @@ func newExamples(s *suite.Suite, o *settings.Run, instances []*suite.Instance, m
 	pairs, _ := s.Pairs()
 	for _, p := range pairs {
 		if t := e.tasks[p.Incomplete.Task]; t != nil && t.Split == task.SplitValidation {
-			e.byStyle[t.Style] = append(e.byStyle[t.Style], p)
+			e.byStyle[t.Style] = append(e.byStyle[t.Style], candidate{p, conditionsOf(p.Incomplete)})
 		}
 	}
 	for style, pairs := range e.byStyle {
@@ -68,16 +77,21 @@ func origin(t *task.Task) string {
 	return t.ID
 }
 
-// draw chooses n instances as examples for another, half of them incomplete, from other tasks of its style. No task is
-// used twice while enough remain.
+// draw chooses n instances as examples for another, half of them incomplete, from other tasks of its style: those under
+// the same conditions first, which show as many tools. No task is used twice while enough remain.
 func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
 	t := e.tasks[in.Task]
 	if t == nil {
 		return nil, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
 	}
-	var distinct []suite.Pair
+	var distinct []candidate
 	used := map[string]bool{origin(t): true}
-	for _, p := range e.byStyle[t.Style] {
+	pairs, conditions := e.byStyle[t.Style], conditionsOf(in)
+	for i := 0; i < 2*len(pairs) && len(distinct) < n; i++ {
+		p := pairs[i%len(pairs)]
+		if same := p.conditions == conditions; same != (i < len(pairs)) {
+			continue // those under the same conditions come first
+		}
 		incomplete, complete := origin(e.tasks[p.Incomplete.Task]), origin(e.tasks[p.Complete.Task])
 		if !used[incomplete] && !used[complete] {
 			used[incomplete], used[complete] = true, true

@@ -101,6 +101,51 @@ func TestExamplesAreOfOthers(t *testing.T) {
 	}
 }
 
+// TestExamplesAreUnderTheSameConditions gives each task two conditions, of which one shows fewer tools: examples are
+// under the condition of the instance that is judged while there are enough, and under the other one beyond that.
+func TestExamplesAreUnderTheSameConditions(t *testing.T) {
+	s := &suite.Suite{}
+	for i := range 12 {
+		id := fmt.Sprintf("func-%d", i)
+		s.Tasks = append(s.Tasks, &task.Task{ID: id, Style: "func", Split: task.SplitValidation})
+		for _, name := range []string{"x", "y"} {
+			if name == "y" && i >= 6 {
+				continue
+			}
+			s.Instances = append(s.Instances,
+				&suite.Instance{ID: id + "/" + name, Task: id, Role: condition.RoleHopeless,
+					Conditions: []condition.Condition{{Name: name}}},
+				&suite.Instance{ID: id + "/complete:" + name, Task: id, Role: condition.RoleClean,
+					Conditions: []condition.Condition{{Name: name}}})
+		}
+	}
+	const shots = 8
+	e, err := newExamples(s, settings.New(), s.Instances, shots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.worlds.Close()
+	for _, in := range s.Instances {
+		chosen, err := e.draw(in, shots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := 0
+		for _, c := range chosen {
+			if conditionsOf(c) == conditionsOf(in) {
+				same++
+			}
+		}
+		want := shots
+		if in.Conditions[0].Name == "y" {
+			want = 5 // the others of its condition
+		}
+		if len(chosen) != shots || same != want {
+			t.Errorf("%s: %d of %d examples are under its conditions, want %d", in.ID, same, len(chosen), want)
+		}
+	}
+}
+
 // TestTakes: a made-up result is told of incomplete requests alone, and what is in no pair is not judged.
 func TestTakes(t *testing.T) {
 	s := pairedSuite(1)
