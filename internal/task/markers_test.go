@@ -50,6 +50,8 @@ func TestMarkersInASentence(t *testing.T) {
 		{ann, "It is not true that the answer is Ann", false},
 		{ann, "Bob sang. It is not true that the answer is Ann", false},
 		{ann, "I don't think that the answer is Ann", false},
+		{ann, "Ann is excluded, so Bob.", false},
+		{ann, "Ann is ruled out.", false},
 		{ann, "For the singers who have more than 3 songs, the answer is Ann.", true},
 		{ann, "Of those who did not sing between 2010 and 2014 or are under 30, the answer is Ann.", true},
 		{ann, "For singers without a concert, the answer is the singer Ann.", true},

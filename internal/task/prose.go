@@ -687,7 +687,7 @@ var (
 		`over|under|up to|between|some)\b|[~≈?<>]`)
 	// placing are words that say where or whose something is, not how much there is of it: under the flag, over Norway.
 	placing  = regexp.MustCompile(`\b(?:[Oo]ver|[Uu]nder) (?:the|this|that|its|their|his|her|[A-Z]\w*)\b`)
-	negating = regexp.MustCompile(`(?i)\b(?:no|not|never|neither|nor|none|nobody|nothing|without|except|excluding|instead|rather|unlike|than|but|` +
+	negating = regexp.MustCompile(`(?i)\b(?:no|not|never|neither|nor|none|nobody|nothing|without|except|exclud(?:e|es|ed|ing)|ruled out|instead|rather|unlike|than|but|` +
 		`however|although|false|wrong|incorrect|other|nowhere|near|outside|beyond)\b|n['’]t\b`)
 	deniesNext = regexp.MustCompile(`(?i)(?:\b(?:not|never|wrong|incorrect|except|instead of|other than)|n['’]t)\W*$`)
 	yearPhrase = regexp.MustCompile(`(?i)\b(?:in|of|since|from|during|before|after|until|by|year)\s+(?:the year\s+)?(?:1[0-9]|20)\d\d\b`)
