@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"golang.org/x/term"
@@ -112,6 +113,14 @@ func (a *app) counter(activity string) func() (show func(done, total int), clear
 		m := a.meter()
 		return func(done, total int) { m.show(activity, done, total, "") }, m.clear
 	}
+}
+
+// showGrading shows how many episodes of a run are graded, and returns what removes that. Grades that are kept take no
+// time and show nothing.
+func (a *app) showGrading(run *runs.Run) (clear func()) {
+	m := a.meter()
+	run.Graded = func(done, total int) { m.show("grade", done, total, "") }
+	return m.clear
 }
 
 // askToContinue asks at a terminal whether to continue a run whose episodes fail in the same way. Without a terminal

@@ -44,6 +44,7 @@ func (a *app) openRows(ctx context.Context, path, dir string) (*runs.Run, []repo
 		return nil, nil, err
 	}
 	participants.KeepRows(run)
+	defer a.showGrading(run)()
 	var rows []report.Row
 	if err = participants.StaySmall(ctx, run); err == nil {
 		rows, err = run.Rows(ctx)
@@ -237,7 +238,9 @@ func (a *app) gradeCommand() *cobra.Command {
 			if err := participants.StaySmall(cmd.Context(), r); err != nil {
 				return err
 			}
+			clear := a.showGrading(r)
 			rows, err := r.StoreGrades(cmd.Context())
+			clear()
 			if err != nil {
 				return err
 			}

@@ -308,7 +308,9 @@ func (a *app) execute(ctx context.Context, run *runs.Run, r *episode.Run,
 		err = participants.StaySmall(ctx, run)
 	}
 	if err == nil {
+		clear := a.showGrading(run)
 		rows, err = run.StoreGrades(ctx)
+		clear()
 	}
 	if n := progress.Invalid[transcript.EndProvider]; err == nil && progress.Done > 0 && n == progress.Done {
 		all := "all " + table.Counted(n, "episode")

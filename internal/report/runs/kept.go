@@ -390,10 +390,18 @@ func (r *Run) graded(ctx context.Context, state string, visit func(*Entry) error
 }
 
 func (r *Run) share(ctx context.Context, b *book, visit func(*Entry) error) error {
+	total, _, err := r.Store.State(ctx)
+	if err != nil {
+		return err
+	}
+	done := 0
 	return r.EachRow(ctx, nil, func(row report.Row, e *episode.Stored) error {
 		entry, err := b.share(row, e)
 		if err != nil {
 			return err
+		}
+		if done++; r.Graded != nil {
+			r.Graded(done, total)
 		}
 		return visit(entry)
 	})

@@ -65,7 +65,17 @@ func opened(t *testing.T, path string, s *suite.Suite, folder string, graded boo
 func rowsOf(t *testing.T, path string, s *suite.Suite, folder string, graded bool) ([]report.Row, error) {
 	t.Helper()
 	r := opened(t, path, s, folder, graded)
+	done, all := 0, 0
+	r.Graded = func(n, total int) {
+		if done++; n != done {
+			t.Errorf("%d episodes are graded, told of %d", done, n)
+		}
+		all = total
+	}
 	rows, err := r.Rows(context.Background())
+	if err == nil && (done != all || graded && folder == "" && done != len(rows)) || !graded && done > 0 {
+		t.Errorf("told of %d graded episodes of %d, there are %d rows", done, all, len(rows))
+	}
 	return rows, errors.Join(err, r.Close())
 }
 

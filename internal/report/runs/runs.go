@@ -35,6 +35,8 @@ type Run struct {
 	Suite *suite.Suite
 	// Stage returns tasks as agents met them. It has no databases.
 	Stage *episode.Stage
+	// Graded is told how many episodes are graded, of how many, while they are; nil if nobody wants to know.
+	Graded func(done, total int)
 
 	instances    map[string]*suite.Instance
 	tasks        map[string]*task.Task
