@@ -118,9 +118,8 @@ func (a *app) counter(activity string) func() (show func(done, total int), clear
 // showGrading shows how many episodes of a run are graded, and returns what removes that. Grades that are kept take no
 // time and show nothing.
 func (a *app) showGrading(run *runs.Run) (clear func()) {
-	m := a.meter()
-	run.Graded = func(done, total int) { m.show("grade", done, total, "") }
-	return m.clear
+	run.Graded, clear = a.counter("grade")()
+	return clear
 }
 
 // askToContinue asks at a terminal whether to continue a run whose episodes fail in the same way. Without a terminal

@@ -25,7 +25,7 @@ func secretsOf(address string) []string {
 	}
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		if name, value, _ := strings.Cut(pair, "="); secretName.MatchString(name) {
-			decoded, _ := url.QueryUnescape(value) // "" if it is none
+			decoded, _ := url.QueryUnescape(value) // "" if the escapes are broken, which redactor skips
 			secrets = append(secrets, value, decoded)
 		}
 	}

@@ -458,7 +458,7 @@ func labels(t *schema.Table, i int) bool {
 }
 
 // wholeName finds the first word of the request that asks for names without saying which part, for a column that has a
-// part: full names. It is -1 if there is none.
+// part: full names. It returns -1 if no word does.
 func (r *reading) wholeName(part string) int {
 	if part == "" {
 		return -1
