@@ -139,13 +139,11 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	text := slices.Grow(s.out, len(view)+len(listing.Text)+128)
-	text = append(text, `{"observation":`...)
-	text = append(text, bytes.TrimSuffix(view, []byte("}"))...)
+	text := append(append(s.out, `{"observation":`...), bytes.TrimSuffix(view, []byte("}"))...)
 	if digests {
 		text = append(append(append(text, `,"tools_digest":"`...), listing.Digest...), '"')
 	} else {
-		text = append(append(text, `,"tools":`...), listing.Text...)
+		text = append(append(slices.Grow(text, len(listing.Text)+64), `,"tools":`...), listing.Text...)
 	}
 	s.out = append(text, `,"metadata":{}},"reward":null,"done":false}`...)
 	return nil
