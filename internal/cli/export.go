@@ -18,7 +18,7 @@ import (
 func (a *app) exportCommand() *cobra.Command {
 	var under, bundle, suiteDir string
 	var o export.Options
-	host := convert.Host{Host: a.host(), Meter: a.counter("export")}
+	host := convert.Host{Host: a.host(), Meter: a.counter("export"), Unfinished: a.warnUnfinished}
 	cmd := &cobra.Command{
 		Use:   "export RUN [--format NAME --out PATH] | RUN --bundle FILE | SUITE [--format harbor] --out DIR",
 		Short: "Write a run as JSON Lines, for other programs, as a bundle, or a suite's questions",

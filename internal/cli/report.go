@@ -22,19 +22,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// warnUnfinished says on standard error how many episodes of a run are missing, where its settings say so.
-func (a *app) warnUnfinished(r *runs.Run, rows []report.Row) {
-	planned := settings.Planned(r)
-	done := 0
+// warnUnfinished says on standard error how many episodes of a run are missing, where its settings say so. Done does not
+// count informed retries.
+func (a *app) warnUnfinished(r *runs.Run, done int) {
+	if planned := settings.Planned(r); done < planned {
+		a.warn("%s is not finished: %d of %d episodes; seatrial resume %s", r.Path, done, planned, r.Path)
+	}
+}
+
+// doneOf counts the episodes of a run that are done, without informed retries.
+func doneOf(rows []report.Row) (done int) {
 	for i := range rows {
 		if arm, err := transcript.ParseArm(rows[i].Grade.Arm); err == nil && !arm.Informed &&
 			rows[i].Grade.Invalid != transcript.EndInterrupted {
 			done++
 		}
 	}
-	if done < planned {
-		a.warn("%s is not finished: %d of %d episodes; seatrial resume %s", r.Path, done, planned, r.Path)
-	}
+	return done
 }
 
 // openRows opens a run and grades its episodes.
@@ -52,7 +56,7 @@ func (a *app) openRows(ctx context.Context, path, dir string) (*runs.Run, []repo
 	if err != nil {
 		return nil, nil, errors.Join(err, run.Close())
 	}
-	a.warnUnfinished(run, rows)
+	a.warnUnfinished(run, doneOf(rows))
 	return run, rows, nil
 }
 

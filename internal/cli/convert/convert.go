@@ -37,6 +37,8 @@ type Host struct {
 	*decide.Host
 	// Meter returns what shows how many episodes are done, and what removes that from the terminal.
 	Meter func() (show func(done, total int), clear func())
+	// Unfinished warns if a run with so many episodes is not finished.
+	Unfinished func(run *runs.Run, episodes int)
 }
 
 // Run writes the episodes of a run in a format of another program.
@@ -54,6 +56,7 @@ func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options)
 	if err != nil {
 		return err
 	}
+	h.Unfinished(run, total)
 	show, clear := h.Meter()
 	o.Progress = func(read int) { show(read, total) }
 	summary, err := export.Run(ctx, run, o)
