@@ -22,8 +22,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// warnUnfinished says on standard error how many episodes of a run are missing, where its settings say so. Done does not
-// count informed retries.
+// warnUnfinished says on standard error how many episodes of a run are missing, where its settings say so. Informed
+// retries are not among those that are done.
 func (a *app) warnUnfinished(r *runs.Run, done int) {
 	if planned := settings.Planned(r); done < planned {
 		a.warn("%s is not finished: %d of %d episodes; seatrial resume %s", r.Path, done, planned, r.Path)
