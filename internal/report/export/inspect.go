@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -249,7 +250,9 @@ func (x *exporter) sample(e *played, model string) object {
 	if g.Valid {
 		score := object{"value": value, "answer": drawn(said), "explanation": cmp.Or(g.Cause, g.Outcome),
 			"metadata": g.Whole()}
-		s["scores"] = object{scorer: score}
+		plain := maps.Clone(score) // the viewer's table of scores shows texts as they are
+		plain["answer"] = said
+		s["scores"] = object{scorer: plain}
 		c.event(len(e.Transcript.Events)-1, object{"event": "score", "score": score, "target": s["target"],
 			"scorer": scorer})
 	} else {
