@@ -17,45 +17,39 @@ import (
 // chance counts the single calls that return gold (see [task.SingleCalls]).
 func (p *Prover) chance(ctx context.Context, c *Claim, gold *task.Gold) (task.Chance, error) {
 	var chance task.Chance
-	u := p.universes[c.Style]
-	kit := u.whole
-	if len(c.Starts) > 0 {
-		var err error
-		if kit, err = p.special(u, c.Starts); err != nil {
-			return chance, err
-		}
-	}
-	for i, call := range task.SingleCalls(kit.tools, kit.tables, c.Literals) {
+	count := func(right bool, err error) error {
 		chance.Calls++
-		t := kit.byName[call.Tool]
-		var right bool
-		var err error
-		if t.Body.Engine == task.EngineRelation {
-			right, err = p.delivers(ctx, kit, i, c, t, &call, gold)
-		} else {
-			right, err = p.hits(ctx, u, t, &call, gold)
-		}
-		if err != nil {
-			return chance, err
-		}
 		if right {
 			chance.Hits++
+		}
+		return err
+	}
+	u := p.universes[c.Style]
+	if len(c.Starts) == 0 {
+		for _, call := range task.SingleCalls(u.tools, nil, c.Literals) {
+			if err := count(p.hits(ctx, u, u.byName[call.Tool], &call, gold)); err != nil {
+				return chance, err
+			}
+		}
+		return chance, nil
+	}
+	deliveries, err := p.deliveries(u, c.Starts)
+	if err != nil {
+		return chance, err
+	}
+	for _, d := range deliveries {
+		if err := count(p.delivers(ctx, d, c, gold)); err != nil {
+			return chance, err
 		}
 	}
 	return chance, nil
 }
 
-// singleKit is the tools whose single calls are counted.
-type singleKit struct {
-	tools      []*task.Tool
-	byName     map[string]*task.Tool
-	tables     []task.Table
-	deliveries []*delivery // what calls on data handles return, in their order; nil if not called yet
-}
-
-// delivery is what a call on a data handle returns: one key. Such calls contain no value of a request, so all tasks
-// with the same starting tables share them.
+// delivery is a single call on a data handle and what it returns: one key. Such calls contain no value of a request, so
+// all tasks with the same starting tables share them.
 type delivery struct {
+	tool    *task.Tool
+	call    *task.Call
 	fails   bool // before anything is read
 	columns []task.Column
 	rows    int          // as many as the result has; unread, or without
@@ -68,16 +62,8 @@ const (
 	without = -2
 )
 
-func newSingleKit(tools []*task.Tool) *singleKit {
-	kit := &singleKit{tools: tools, byName: make(map[string]*task.Tool, len(tools))}
-	for _, t := range tools {
-		kit.byName[t.Name] = t
-	}
-	return kit
-}
-
-// special returns the operations on data handles that the agent of a task with these starting tables sees.
-func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
+// deliveries returns the single calls on data handles for the agent of a task with these starting tables.
+func (p *Prover) deliveries(u *toolset, starts []task.Start) ([]*delivery, error) {
 	key := ""
 	sources := make([]*task.Source, len(starts))
 	names := map[string]bool{}
@@ -95,23 +81,27 @@ func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 			names[sources[i].Keys[j].Name] = true
 		}
 	}
-	if kit := u.special[key]; kit != nil {
-		return kit, nil
+	if known, ok := u.deliveries[key]; ok {
+		return known, nil
 	}
-	var tools []*task.Tool
+	var tables []task.Table
+	for i, start := range starts {
+		tables = append(tables, relation.Describe(start.Label, sources[i]))
+	}
+	var listed []*delivery
 	for _, t := range u.tools {
 		// A getter of a key that no starting table has is not shown, and a call that only creates a handle is no
 		// single call.
-		if name, bound := t.Body.Fixed["key_name"].(string); (!bound || names[name]) && t.Delivers() {
-			tools = append(tools, relation.Specialize(t, sources))
+		if name, bound := t.Body.Fixed["key_name"].(string); bound && !names[name] || !t.Delivers() {
+			continue
+		}
+		special := relation.Specialize(t, sources)
+		for _, call := range task.SingleCalls([]*task.Tool{special}, tables, nil) {
+			listed = append(listed, &delivery{tool: special, call: &call, rows: unread})
 		}
 	}
-	kit := newSingleKit(tools)
-	for i, start := range starts {
-		kit.tables = append(kit.tables, relation.Describe(start.Label, sources[i]))
-	}
-	u.special[key] = kit
-	return kit, nil
+	u.deliveries[key] = listed
+	return listed, nil
 }
 
 // hits reports whether a single call returns gold. It does not run a call that cannot.
@@ -128,40 +118,28 @@ func (p *Prover) hits(ctx context.Context, u *toolset, t *task.Tool, call *task.
 	return gold.Accepts(task.Answer{Result: r}).Strict, nil
 }
 
-// delivers does the same for the call on a data handle with this index among the single calls of its kit.
-func (p *Prover) delivers(
-	ctx context.Context, kit *singleKit, index int, c *Claim, t *task.Tool, call *task.Call, gold *task.Gold,
-) (bool, error) {
-	single := t.Body.Operation == relation.Aggregate
+// delivers does the same for a call on a data handle.
+func (p *Prover) delivers(ctx context.Context, d *delivery, c *Claim, gold *task.Gold) (bool, error) {
+	single := d.tool.Body.Operation == relation.Aggregate
 	answers := gold.Answers()
 	if !slices.ContainsFunc(answers, func(a *task.Gold) bool {
 		return len(a.Columns) == 1 && (!single || len(a.Rows) == 1)
 	}) {
 		return false, nil
 	}
-	for len(kit.deliveries) <= index {
-		kit.deliveries = append(kit.deliveries, nil)
-	}
-	d := kit.deliveries[index]
-	if d != nil && (d.fails || d.rows != unread && !hasLength(answers, d.rows)) {
+	if d.fails || d.rows != unread && !hasLength(answers, d.rows) {
 		return false, nil
 	}
 	var handle *relation.Handle
-	if d == nil || d.result == nil {
+	if d.result == nil {
 		var mistake *task.ToolError
-		handle, mistake = p.deliver(c, t, call)
-		if d == nil {
-			d = &delivery{fails: mistake != nil, rows: unread}
-			if mistake == nil {
-				d.columns = handle.Columns()
-			}
-			kit.deliveries[index] = d
-		}
-		if mistake != nil {
+		if handle, mistake = p.deliver(c, d.tool, d.call); mistake != nil {
+			d.fails = true
 			return false, nil
 		}
+		d.columns = handle.Columns()
 	}
-	possible, err := p.couldBeAny(ctx, t, d.columns, single, answers)
+	possible, err := p.couldBeAny(ctx, d.tool, d.columns, single, answers)
 	if err != nil || !possible {
 		return false, err
 	}

@@ -98,13 +98,12 @@ type Prover struct {
 
 // toolset is the tools of one style.
 type toolset struct {
-	tools   []*task.Tool
-	byName  map[string]*task.Tool
-	toolkit *environment.Toolkit
-	whole   *singleKit
-	special map[string]*singleKit   // by the ids of starting tables
-	singles map[string]*task.Result // results of single calls, if short enough to be gold, by call
-	dead    map[string]*task.Result // the same, by deadKey
+	tools      []*task.Tool
+	byName     map[string]*task.Tool
+	toolkit    *environment.Toolkit
+	deliveries map[string][]*delivery  // by the ids of starting tables
+	singles    map[string]*task.Result // results of single calls, if short enough to be gold, by call
+	dead       map[string]*task.Result // the same, by deadKey
 }
 
 // knowledge is what all styles of a query share: its results on the neighbours, and which mutants they kill.
@@ -128,7 +127,7 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 		u := p.universes[t.Style]
 		if u == nil {
 			u = &toolset{
-				byName: map[string]*task.Tool{}, special: map[string]*singleKit{},
+				byName: map[string]*task.Tool{}, deliveries: map[string][]*delivery{},
 				singles: map[string]*task.Result{}, dead: map[string]*task.Result{},
 			}
 			p.universes[t.Style] = u
@@ -141,7 +140,6 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 		if u.toolkit, err = environment.NewToolkit(u.tools); err != nil {
 			return nil, err
 		}
-		u.whole = newSingleKit(u.tools)
 	}
 	for _, s := range c.Sources {
 		p.sources[s.ID] = relation.Open(s)
