@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
@@ -185,15 +186,22 @@ type side struct {
 	tools              string
 	origin             origin
 	key                [sha256.Size]byte // of the prompt and the tools
-	paired             bool
 }
 
-// pairs writes preferences. It remembers the episodes of one instance that wait for their counterpart.
+// waiter is an episode that waits for its counterpart, and is read again when that comes: an instance may have many
+// trials, each with a long list of tools.
+type waiter struct {
+	episode string
+	key     [sha256.Size]byte // of its side
+	paired  bool              // with its clean one
+}
+
+// pairs writes preferences. It remembers which episodes of one instance wait for their counterpart.
 type pairs struct {
 	*lines
 	x        *exporter
 	instance string
-	waiting  map[bool][]*side // by success
+	waiting  map[bool][]waiter // by success
 }
 
 func openPairs(path string, x *exporter) (writer, error) {
@@ -201,7 +209,7 @@ func openPairs(path string, x *exporter) (writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pairs{lines: l, x: x, waiting: map[bool][]*side{}}, nil
+	return &pairs{lines: l, x: x, waiting: map[bool][]waiter{}}, nil
 }
 
 func (p *pairs) write(ctx context.Context, e *played) error {
@@ -218,30 +226,38 @@ func (p *pairs) write(ctx context.Context, e *played) error {
 	if err != nil {
 		return err
 	}
+	paired := false
 	if !g.Success {
-		if err := p.beside(ctx, e, own); err != nil {
+		if paired, err = p.beside(ctx, e, own); err != nil {
 			return err
 		}
 	}
-	for i, other := range p.waiting[!g.Success] {
-		if other.key != own.key {
-			continue
-		}
-		p.waiting[!g.Success] = append(p.waiting[!g.Success][:i:i], p.waiting[!g.Success][i+1:]...)
-		if g.Success {
-			return p.putPair(own, other, pairFailedRecovered)
-		}
-		return p.putPair(other, own, pairFailedRecovered)
+	others := p.waiting[!g.Success]
+	at := slices.IndexFunc(others, func(w waiter) bool { return w.key == own.key })
+	if at < 0 {
+		p.waiting[g.Success] = append(p.waiting[g.Success], waiter{g.Episode, own.key, paired})
+		return nil
 	}
-	p.waiting[g.Success] = append(p.waiting[g.Success], own)
-	return nil
+	other, err := p.read(ctx, others[at].episode)
+	if err != nil {
+		return err
+	}
+	p.waiting[!g.Success] = slices.Delete(others, at, at+1)
+	there, err := p.x.side(other)
+	if err != nil {
+		return err
+	}
+	if g.Success {
+		return p.putPair(own, there, pairFailedRecovered)
+	}
+	return p.putPair(there, own, pairFailedRecovered)
 }
 
 // forget counts the episodes that found no counterpart.
 func (p *pairs) forget() {
 	for _, list := range p.waiting {
-		for _, s := range list {
-			if !s.paired {
+		for _, w := range list {
+			if !w.paired {
 				p.x.leaveOut("episodes under a fault without a counterpart")
 			}
 		}
@@ -256,39 +272,41 @@ func (p *pairs) Close() error {
 }
 
 func (p *pairs) putPair(good, bad *side, kind string) error {
-	good.paired, bad.paired = true, true
 	p.x.summary.Written++
 	return p.put(&pair{good.prompt, good.completion, bad.completion, good.tools, kind, good.origin, bad.origin})
 }
 
 // beside writes a failed episode beside the clean one of the same task, agent, protocol, arm and trial, if that
 // succeeded after the same prompt.
-func (p *pairs) beside(ctx context.Context, e *played, own *side) error {
+func (p *pairs) beside(ctx context.Context, e *played, own *side) (written bool, err error) {
 	h := e.Transcript.Header
 	clean := p.x.clean[h.Task]
 	if clean == nil || clean.ID == h.Instance {
-		return nil
+		return false, nil
 	}
 	h.Instance = clean.ID
-	var twin *side
-	err := p.x.run.EachRow(ctx, []string{transcript.EpisodeID(h)}, func(row report.Row, stored *episode.Stored) error {
-		if !row.Grade.Valid || !row.Grade.Success {
-			return nil
-		}
-		other, err := p.x.whole(ctx, row, stored)
-		if err == nil {
-			twin, err = p.x.side(other)
-		}
-		return err
-	})
-	if err != nil || twin == nil {
-		return err
+	other, err := p.read(ctx, transcript.EpisodeID(h))
+	if err != nil || other == nil || !other.row.Grade.Valid || !other.row.Grade.Success {
+		return false, err
+	}
+	twin, err := p.x.side(other)
+	if err != nil {
+		return false, err
 	}
 	if twin.key != own.key {
 		p.x.leaveOut("clean episodes whose prompt or tools are others than under the fault")
-		return nil
+		return false, nil
 	}
-	return p.putPair(twin, own, pairCleanFaulted)
+	return true, p.putPair(twin, own, pairCleanFaulted)
+}
+
+// read reads an episode of the run; nil if there is none of that id.
+func (p *pairs) read(ctx context.Context, id string) (e *played, err error) {
+	err = p.x.run.EachRow(ctx, []string{id}, func(row report.Row, stored *episode.Stored) error {
+		e, err = p.x.whole(ctx, row, stored)
+		return err
+	})
+	return e, err
 }
 
 func (x *exporter) side(e *played) (*side, error) {
