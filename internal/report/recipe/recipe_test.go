@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,26 @@ func TestIncompleteConditionsShowsEverything(t *testing.T) {
 	}
 	if len(missing) > 0 {
 		t.Errorf("no row shows %v", slices.Sorted(maps.Keys(missing)))
+	}
+}
+
+// TestInvocableAPIsShowEverything demands a row for each appendix, table and figure of the paper.
+func TestInvocableAPIsShowEverything(t *testing.T) {
+	r, err := Of("nl2api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of []string
+	for _, s := range r.Shown {
+		of = append(of, strings.Replace(s.Of, "Appendix F and G", "Appendix F and appendix G", 1))
+	}
+	all := strings.ToLower(strings.Join(of, "; ")) + ";"
+	for _, part := range strings.Fields("table_1 table_2 table_3 table_4 figure_1 figure_2 figure_3 figure_4 figure_5 " +
+		"appendix_a appendix_b appendix_c appendix_d appendix_e appendix_f appendix_g appendix_h") {
+		part = strings.ReplaceAll(part, "_", " ")
+		if !regexp.MustCompile(part + `[ ;.]`).MatchString(all) {
+			t.Errorf("no row shows %s", part)
+		}
 	}
 }
 
