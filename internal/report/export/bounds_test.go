@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,36 @@ func TestWritersNeedConstantMemory(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Trials of one instance that wait for a counterpart keep no texts.
+func TestWaitingEpisodesOfPairsAreSmall(t *testing.T) {
+	x := newExporter(playedRun(t))
+	list := wholeEpisodes(t, x)
+	at := slices.IndexFunc(list, func(e *played) bool { g := e.row.Grade; return g.Valid && g.Landed && !g.Success })
+	path := filepath.Join(t.TempDir(), "out")
+	makeOut(t, path, false)
+	w, err := openPairs(path, x)
+	if at < 0 || err != nil {
+		t.Fatal(at, err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const trials = 3000
+	for n := range trials {
+		if err := w.write(t.Context(), like(list[at], fmt.Sprintf("%032x", n), nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 400*trials {
+		t.Errorf("an episode that waits keeps %d bytes", grown/trials)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
