@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // disclosureChecks are about what an instance reveals before the first call.
@@ -20,12 +22,13 @@ var disclosureChecks = []Check{
 	},
 	{
 		Name: "one-call", Claim: "An added tool does not give the answer away.",
-		Method: "faults solved by one call of an added tool, with the request's values filled in by their form",
-		Target: Target{AtMost, 0.05}, Unit: UnitShare, measure: measureOneCall,
+		Method: "faults solved by one call of an added tool whose arguments the request's values fill, by their form, less " +
+			"what such a call of another tool solves where nothing fails",
+		Target: Target{AtMost, 0.02}, Unit: UnitShare, measure: measureOneCall,
 	},
 	{
 		Name: "always-other", Claim: "Other forms of tools must not be trusted blindly.",
-		Method: "faults and mirrors solved by the plan with the strict form or the second tool of every tool",
+		Method: "faults and mirrors solved by the plan with the strict form, the second tool or another source of every tool",
 		Target: Target{AtMost, 0.5}, Unit: UnitShare, measure: measureAlwaysOther,
 	},
 	{
@@ -71,19 +74,16 @@ func measureReplicas(ctx context.Context, t *Trial) (Figure, error) {
 }
 
 func measureOneCall(ctx context.Context, t *Trial) (Figure, error) {
-	f, err := t.oneCall(ctx, false, false)
-	if err != nil {
+	added, err := t.oneCall(ctx, suite.UnderFault)
+	if err != nil || added.of == 0 {
 		return Figure{}, err
 	}
-	fitting, err := t.oneCall(ctx, true, false)
-	if err != nil {
-		return Figure{}, err
-	}
-	chance, err := t.oneCall(ctx, true, true)
-	f.Note = fmt.Sprintf(
-		"%.1f %% if only tools are drawn whose arguments the values fill; %.1f %% by such a call of another tool",
-		100*fitting.Value, 100*chance.Value)
-	return f, err
+	own, err := t.oneCall(ctx, suite.UnderControl)
+	return Figure{
+		Value: max(0, added.fitting-own.fitting), Of: added.of,
+		Note: fmt.Sprintf("%.1f %%, by chance %.1f %%; %.1f %% if added tools are drawn whose arguments the values do not "+
+			"fill, too", 100*added.fitting, 100*own.fitting, 100*added.all),
+	}, err
 }
 
 func measureAlwaysOther(ctx context.Context, t *Trial) (Figure, error) { return t.alwaysOther(ctx) }

@@ -1,9 +1,9 @@
 package selftest
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,42 +81,76 @@ func (t *Trial) replicaShares(ctx context.Context) (found, chance float64, of in
 	return found, chance, len(list), err
 }
 
-// oneCall plays a policy that calls one tool and answers its result, on every fault that shows replicas. It fills in
-// the values of the request by their form, and reads neither the request's words nor what tools do. It draws among the
-// replicas, or, for what it solves by chance, among the other tools. With fitting set, it draws only among the tools
-// whose arguments the values fill.
-func (t *Trial) oneCall(ctx context.Context, fitting, chance bool) (Figure, error) {
-	name := "one call"
-	if fitting {
-		name += ", fitting"
-	}
-	if chance {
-		name += ", by chance"
-	}
-	return t.trick(ctx, name, []string{suite.UnderFault}, func(c *copied) (episode.Agent, error) {
-		asked := mention.Of(c.view)
-		candidates := slices.DeleteFunc(slices.Clone(c.view.Tools), func(tool *task.Tool) bool {
-			_, missing := asked.Fill(tool, c.view.Starts)
-			return (c.bases[tool.Name] == "") != chance || fitting && len(missing) > 0
-		})
-		if len(candidates) == 0 {
-			return oneCall{}, nil
-		}
-		tool := candidates[task.Draw(c.Seed, "one-call", c.ID).IntN(len(candidates))]
-		filled, _ := asked.Fill(tool, c.view.Starts)
-		if len(filled) == 0 {
-			return oneCall{tool: tool.Name, arguments: []byte(`{}`)}, nil
-		}
-		text, err := literal.Append(nil, filled)
-		return oneCall{tool: tool.Name, arguments: text}, err
-	})
+// maxCalled bounds how many tools of an instance [Trial.oneCall] calls.
+const maxCalled = 16
+
+// chances are those of a policy that draws one tool, calls it and answers its result: means over instances.
+type chances struct {
+	all     float64 // it draws among all tools; a call without a required argument is an error
+	fitting float64 // among those whose arguments the values of the request fill
+	of      int     // instances
 }
 
-// otherForms end the names of added tools that faults present as another form of a tool.
-var otherForms = []string{"_strict", "_standby"}
+// oneCall measures a policy that fills in the values of the request by their form, and reads neither the words of the
+// request nor what tools do. On faults it draws among the replicas. On their controls, where nothing fails, it draws
+// among the other tools: that is what it solves by chance. Every tool of an instance is called, or [maxCalled] of them,
+// drawn.
+func (t *Trial) oneCall(ctx context.Context, variant string) (chances, error) {
+	list, err := t.copies(ctx)
+	if err != nil {
+		return chances{}, err
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(c copied) bool { return c.Specification().Variant != variant })
+	found := make([]chances, len(list))
+	err = t.parallel(ctx, len(list), func(ctx context.Context, i int) (err error) {
+		found[i], err = t.oneCallOn(ctx, &list[i], variant == suite.UnderFault)
+		return err
+	})
+	sum := chances{of: len(list)}
+	for _, c := range found {
+		sum.all += c.all / float64(len(list))
+		sum.fitting += c.fitting / float64(len(list))
+	}
+	return sum, err
+}
 
-// alwaysOther plays the primary plan with the other form of every tool that has one, on faults and their mirrors.
-// Faults without a mirror are left out.
+func (t *Trial) oneCallOn(ctx context.Context, c *copied, replicas bool) (chances, error) {
+	asked, drawn := mention.Of(c.view), 0
+	var calls []oneCall
+	for _, tool := range c.view.Tools {
+		if (c.bases[tool.Name] != "") != replicas {
+			continue
+		}
+		drawn++
+		if filled, missing := asked.Fill(tool, c.view.Starts); len(missing) == 0 {
+			text, err := literal.Append(nil, filled)
+			if err != nil {
+				return chances{}, err
+			}
+			calls = append(calls, oneCall{tool: tool.Name, arguments: text})
+		}
+	}
+	if len(calls) == 0 {
+		return chances{}, nil
+	}
+	fitting := float64(len(calls)) / float64(drawn)
+	task.Draw(c.Seed, "one-call", c.Task).Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+	calls, solved := calls[:min(len(calls), maxCalled)], 0.0
+	for _, call := range calls {
+		played, err := t.episode(ctx, "one call of "+call.tool, c.Instance,
+			func(*suite.Instance, *task.Task) (episode.Agent, error) { return call, nil })
+		if err != nil {
+			return chances{}, err
+		}
+		if played.Grade.Success {
+			solved += 1 / float64(len(calls))
+		}
+	}
+	return chances{all: solved * fitting, fitting: solved}, nil
+}
+
+// alwaysOther plays the primary plan with a replica of every tool that has one, drawn where there are several, on
+// faults and their mirrors. Faults without a mirror are left out.
 func (t *Trial) alwaysOther(ctx context.Context) (Figure, error) {
 	known := map[string]bool{}
 	for _, in := range t.Suite.Instances {
@@ -124,20 +158,24 @@ func (t *Trial) alwaysOther(ctx context.Context) (Figure, error) {
 	}
 	variants := []string{suite.UnderFault, suite.UnderMirror}
 	return t.trick(ctx, "always other", variants, func(c *copied) (episode.Agent, error) {
-		other := map[string]string{}
-		for name, base := range c.bases {
-			if slices.ContainsFunc(otherForms, func(form string) bool { return name == base+form }) {
-				other[base] = name
-			}
+		forms := map[string][]string{}
+		for _, name := range slices.Sorted(maps.Keys(c.bases)) {
+			forms[c.bases[name]] = append(forms[c.bases[name]], name)
 		}
 		mirror := suite.InstanceID{Task: c.Task, Specification: c.Specification().As(suite.UnderMirror)}
-		if len(other) == 0 || !known[mirror.String()] {
+		if !known[mirror.String()] {
 			return nil, nil
 		}
 		plan := *c.shown.Plan(c.Primary)
 		plan.Calls = slices.Clone(plan.Calls)
+		which, replaced := task.Draw(c.Seed, "always-other", c.Task).Uint32(), false
 		for i := range plan.Calls {
-			plan.Calls[i].Tool = cmp.Or(other[plan.Calls[i].Tool], plan.Calls[i].Tool)
+			if others := forms[plan.Calls[i].Tool]; len(others) > 0 {
+				plan.Calls[i].Tool, replaced = others[int(which)%len(others)], true
+			}
+		}
+		if !replaced {
+			return nil, nil
 		}
 		changed := *c.shown
 		changed.Plans = []task.Plan{plan}
@@ -183,7 +221,7 @@ type oneCall struct {
 // Next implements [episode.Agent].
 func (o oneCall) Next(_ context.Context, _ *task.View, seen []task.Observation) (task.Turn, error) {
 	switch {
-	case o.tool == "", len(seen) > 0 && seen[0].Error != nil:
+	case len(seen) > 0 && seen[0].Error != nil:
 		return task.Turn{Stop: true}, nil
 	case len(seen) > 0:
 		answer, err := task.Marshal(task.Reference{Label: seen[0].Label}.String())

@@ -25,8 +25,6 @@ type conflict struct {
 	// Replicated says that Others are replicas of Target.Tool.
 	Replicated bool   `json:"replicas,omitempty"`
 	Change     change `json:"change"`
-	// Wrong is the tool of Others that is wrong in the mirror; "" is the last.
-	Wrong string `json:"wrong,omitempty"`
 }
 
 // change is what a wrong source does to rows: it has other numbers in one column, or omits the last row.
@@ -49,7 +47,8 @@ var othersNames = fault.Phrases{
 
 // conflicting makes the row of a kind.
 func conflicting(k fault.Kind) *fault.Kind {
-	k.Hazard, k.Mirror = fault.HazardConflict, "the source that the plan does not use is the wrong one"
+	k.Hazard = fault.HazardConflict
+	k.Mirror = cmp.Or(k.Mirror, "the source that the plan does not use is the wrong one")
 	k.Companions = "replicas of a tool, where the task has no second path"
 	k.Single, k.Settles = true, "sources"
 	return &k
@@ -136,8 +135,7 @@ func planTools(plan *task.Plan) []string {
 
 // InBounds reports whether the parameters can be used.
 func (f *conflict) InBounds() bool {
-	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0 &&
-		(f.Wrong == "" || slices.Contains(f.Others, f.Wrong))
+	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0
 }
 
 // StepInControl marks a fault whose step works in the control too.
@@ -166,7 +164,7 @@ func (f *conflict) side(c *fault.Call) (mine, other, wrong bool) {
 	case fault.VariantFault:
 		wrong = mine && c.Tool.Name == f.Tool
 	case fault.VariantMirror:
-		wrong = other && c.Tool.Name == cmp.Or(f.Wrong, f.Others[len(f.Others)-1])
+		wrong = other && c.Tool.Name == f.Others[len(f.Others)-1]
 	}
 	return mine, other, wrong
 }
@@ -183,24 +181,59 @@ func (f *conflict) othersOf(tool string) fault.Field {
 	return fault.Field{Name: f.Word(othersNames), Value: fault.QuoteAll(names)}
 }
 
-// changeOne changes the number of one record, and returns how many differ; where it cannot, it omits the last record.
-func (f *conflict) changeOne(p fault.Payload) (fault.Payload, int) {
-	var able []int
-	if f.Change.Column >= 0 && f.Change.Column < len(p.Result.Columns) {
-		for i, row := range p.Result.Rows {
-			if _, differs := f.Change.less(row[f.Change.Column]); differs {
-				able = append(able, i)
-			}
+// changeOne changes the number of one record, and returns how many differ. Where no number can be another one, it omits
+// the record, the last one first. A source n of several that are wrong at once, from 0, has another record than those
+// before it; if there is none, it changes nothing.
+func (f *conflict) changeOne(p fault.Payload, n int) (fault.Payload, int) {
+	rows, column := p.Result.Rows, f.Change.Column
+	var able, order []int
+	for i, row := range rows {
+		if column < 0 || column >= len(row) {
+			continue
+		}
+		if _, differs := f.Change.less(row[column]); differs {
+			able = append(able, i)
 		}
 	}
-	if len(able) == 0 {
-		return omitLast(p)
+	for i := range able {
+		order = append(order, able[(i+f.Change.Less)%len(able)])
 	}
-	at := able[f.Change.Less%len(able)]
-	rows := slices.Clone(p.Result.Rows)
+	for i := len(rows) - 1; i >= 0; i-- {
+		if !slices.Contains(able, i) {
+			order = append(order, i)
+		}
+	}
+	if order = distinct(rows, order); n >= len(order) {
+		return p, 0
+	}
+	at := order[n]
+	rows = slices.Clone(rows)
+	if !slices.Contains(able, at) {
+		return p.WithRows(slices.Delete(rows, at, at+1)), 1
+	}
 	rows[at] = slices.Clone(rows[at])
-	rows[at][f.Change.Column], _ = f.Change.less(rows[at][f.Change.Column])
+	rows[at][column], _ = f.Change.less(rows[at][column])
 	return p.WithRows(rows), 1
+}
+
+// distinct returns the first row of each content, in an order. Those that occur once come first: a list has no fewer
+// values without one of several that are the same.
+func distinct(rows []task.Row, order []int) []int {
+	same := map[string][]int{}
+	keys := make([]string, 0, len(order))
+	for _, at := range order {
+		key := string(fault.Encode(rows[at]))
+		if same[key] == nil {
+			keys = append(keys, key)
+		}
+		same[key] = append(same[key], at)
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(min(len(same[a]), 2), min(len(same[b]), 2)) })
+	first := make([]int, len(keys))
+	for i, key := range keys {
+		first[i] = same[key][0]
+	}
+	return first
 }
 
 // omitLast omits the last row, if there is one, and returns how many rows it omitted.

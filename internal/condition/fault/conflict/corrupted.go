@@ -87,7 +87,7 @@ func (f *corrupted) corrupt(p fault.Payload) (fault.Payload, int) {
 	if len(p.Result.Rows) < 2 {
 		return omitLast(p)
 	}
-	return f.changeOne(p)
+	return f.changeOne(p, 0)
 }
 
 // sum adds the numbers of a column in the order of the rows. The sum is a whole number if all are, nil without numbers.

@@ -1,14 +1,24 @@
 package conflict
 
-import "github.com/seatrial/seatrial/internal/condition/fault"
+import (
+	"bytes"
+	"slices"
 
-// Minority is conflict.minority.
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Minority is conflict.minority. In the mirror both other sources are wrong, each in another record, so that two of the
+// three agree on every record there too. With one wrong source of three, any source but the first would be right in at
+// least three of four faults and mirrors, whatever the results say. An answer of one record is not struck, because it
+// has no such mirror.
 var Minority = conflicting(fault.Kind{
 	Name: "conflict.minority", Summary: "one of three sources differs",
 	Survival: fault.Survival{
 		Visible: "two other sources are named (other_sources), and asking them shows the difference", By: "the majority",
-		Parameters: "tool; mine and others: the tools of the sources; change; wrong: the source that is wrong in the mirror",
+		Parameters: "tool; mine and others: the tools of the sources; change",
 		Lookalike:  "three sources that agree",
+		Mirror:     "the two sources that the plan does not use are wrong, each in another record",
 	},
 	New: func() fault.Fault { return &minority{} },
 })
@@ -16,12 +26,17 @@ var Minority = conflicting(fault.Kind{
 type minority struct{ conflict }
 
 func (f *minority) Place(p *fault.Placement) string {
-	if _, reason := f.place(p, 2, nil); reason != "" {
-		return reason
-	}
-	// The wrong one is drawn, so that asking only the first source named does not do.
-	f.Wrong = f.Others[p.Draw("wrong").IntN(len(f.Others))]
-	return ""
+	_, reason := f.place(p, 2, func(s *fault.Site) string {
+		if !s.Answer || p.Gold == nil { // what one record less does to a later call is not known
+			return fault.ReasonFewRows
+		}
+		first := fault.Encode(p.Gold.Rows[0])
+		if !slices.ContainsFunc(p.Gold.Rows, func(row task.Row) bool { return !bytes.Equal(fault.Encode(row), first) }) {
+			return fault.ReasonFewRows
+		}
+		return ""
+	})
+	return reason
 }
 
 // ChangeResult implements [fault.ResultStep].
@@ -30,9 +45,10 @@ func (f *minority) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, 
 	if !mine && !other {
 		return p, nil
 	}
+	wrong = wrong || other && f.Variant == fault.VariantMirror
 	changed := 0
 	if wrong {
-		p, changed = f.changeOne(p)
+		p, changed = f.changeOne(p, max(0, slices.Index(f.Others, c.Tool.Name)))
 	}
 	return p.With(f.othersOf(c.Tool.Name)), f.decision(wrong, changed)
 }
@@ -40,7 +56,8 @@ func (f *minority) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, 
 func (f *minority) Hint(*fault.Adviser) (string, error) {
 	return "There are three sources for the same: " + f.sources() + hintSources + fault.Code(
 		f.Word(othersNames),
-	) + ". One " +
-		"may differ. Check before you use a result: make the same call to all of them and compare the records. Where one " +
-		"differs from the others, use what the other two agree on. Where all agree, nothing is wrong.", nil
+	) + ". Some " +
+		"may be wrong about a record. Check before you use a result: make the same call to all of them and compare the " +
+		"records. Where one differs from the others in a record, use what the other two agree on. Where all agree, nothing " +
+		"is wrong.", nil
 }
