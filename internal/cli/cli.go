@@ -27,6 +27,7 @@ import (
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
@@ -337,6 +338,20 @@ func (a *app) reproducer(host *decide.Host) *reproduce.Host {
 		Run: func(ctx context.Context, o *settings.Run, resume bool) error {
 			a.again = "the same command"
 			return a.run(ctx, o, resume)
+		},
+		Judge: func(ctx context.Context, o *settings.Run) (err error) {
+			a.again = "the same command"
+			store, err := episode.Edit(ctx, o.Out)
+			if err != nil {
+				return storeError(err, o.Out)
+			}
+			defer func() { err = errors.Join(err, store.Close()) }()
+			run, err := runs.WithSuite(store, o.Suite)
+			if err != nil {
+				return err
+			}
+			_, err = a.judgeRun(ctx, o, run)
+			return err
 		},
 		Silent: func(do func() error) error {
 			shown := a.Out

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,7 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		return &diag.Error{
 			Exit: diag.ExitProvider, Message: fmt.Sprintf("the judge failed on %d of %d explanations, first: %v", failures,
 				len(open), first),
-			Hint: "seatrial grade " + x.run.Path + " --judge " + x.settings.Judge,
+			Hint: a.judges(x.run.Path, x.settings.Judge),
 		}
 	}
 	return nil
@@ -151,8 +152,13 @@ func (a *app) judgeRun(ctx context.Context, o *settings.Run, r *runs.Run) (rows 
 	defer worlds.Close()
 	stage := episode.NewStage(r.Suite, worlds, environment.Limits{})
 	stage.Show(o.Shown())
-	a.resumeHint = "seatrial grade " + r.Path + " --judge " + o.Judge
+	a.resumeHint = a.judges(r.Path, o.Judge)
 	return a.judgedRows(ctx, &explanations{run: r, stage: stage, settings: o, providers: providers}, nil)
+}
+
+// judges is what asks a judge about what it has not seen of a run.
+func (a *app) judges(run, judge string) string {
+	return cmp.Or(a.again, "seatrial grade "+run+" --judge "+judge)
 }
 
 // judgedRows asks the judge model, if there is one, and returns the rows with its opinions.

@@ -3,7 +3,6 @@ package reproduce
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -58,7 +57,7 @@ func (h *Host) report(ctx context.Context, o *order, paths []string) error {
 			return err
 		}
 		file := filepath.Join(o.out, "report."+endings[format])
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := replace(file, []byte(text)); err != nil {
 			return diag.Usagef("the report cannot be written: %v", err).WithHint("free some space, and run the same command")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,8 @@ type Host struct {
 	// Build returns a new command `build`, and Run plays or resumes a run without printing its report.
 	Build func() *cobra.Command
 	Run   func(ctx context.Context, o *settings.Run, resume bool) error
+	// Judge asks the judge of a finished run about the explanations that it has not seen.
+	Judge func(ctx context.Context, o *settings.Run) error
 	// Silent runs a function while nothing but progress and warnings is printed.
 	Silent func(func() error) error
 	// Note prints a line to the standard error.
@@ -396,34 +399,52 @@ func (h *Host) run(ctx context.Context, o *order, r recipe.Run) (path string, er
 	}
 	resume := episode.Begun(ctx, s.Out)
 	mark := s.Out + endingFinished
-	ended := false // all episodes have ended, some of them invalid
-	if text, err := os.ReadFile(mark); err == nil && resume {
-		if ended = len(text) > 0; !ended && !o.given.Changed("judge") {
-			return s.Out, nil
+	if !resume { // it may be the mark of a run that was deleted
+		if err := os.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", diag.Usagef("%v", err).WithHint("give another --out")
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(s.Out), 0o755); err != nil {
-		return "", diag.Usagef("%v", err).WithHint("give another --out")
+	text, err := os.ReadFile(mark)
+	if ended := err == nil; !ended || len(text) > 0 {
+		if err := h.play(ctx, s, resume, ended); err != nil {
+			return "", err
+		}
 	}
-	err = h.Silent(func() error { return h.Run(ctx, s, resume) })
-	if ended && ctx.Err() == nil && !o.given.Changed("judge") && providerFailed(err) {
+	if s.Judge != "" {
+		if err := h.Judge(ctx, s); err != nil {
+			return "", err
+		}
+	}
+	return s.Out, nil
+}
+
+// play plays a run, or resumes it, and marks it when all episodes have ended. If they had ended before, some of them
+// invalid, these are played again. The judge is asked apart, so that a finished run needs no agent.
+func (h *Host) play(ctx context.Context, s *settings.Run, resume, ended bool) error {
+	if err := os.MkdirAll(filepath.Dir(s.Out), 0o755); err != nil {
+		return diag.Usagef("%v", err).WithHint("give another --out")
+	}
+	unjudged := *s
+	unjudged.Judge = ""
+	err := h.Silent(func() error { return h.Run(ctx, &unjudged, resume) })
+	if ended && ctx.Err() == nil && providerFailed(err) {
 		// The report needs nothing of the provider: what it fails again is what it failed before.
 		h.Note("note: %s: %v", s.Out, err)
-		return s.Out, nil
+		return nil
 	}
 	var none *settings.NoneValid
 	if err != nil && !(resume && errors.As(err, &none)) {
-		return "", err
+		return err
 	}
 	// All episodes have ended. Those that the provider failed must not keep the others from the report.
 	valid, invalid, endsErr := ends(ctx, s.Out)
 	switch {
 	case endsErr != nil || err != nil && valid == 0:
-		return "", errors.Join(err, endsErr)
+		return errors.Join(err, endsErr)
 	case err != nil:
 		h.Note("note: %s: %v", s.Out, err)
 	}
-	return s.Out, markEnded(mark, invalid)
+	return markEnded(s.Out+endingFinished, invalid)
 }
 
 // providerFailed reports whether a run was ended by its provider, or by a limit on what it may cost or fail.
@@ -460,7 +481,7 @@ func markEnded(mark string, invalid int) error {
 	if invalid > 0 {
 		text = fmt.Appendf(nil, "%d invalid\n", invalid)
 	}
-	if err := os.WriteFile(mark, text, 0o644); err != nil {
+	if err := replace(mark, text); err != nil {
 		return diag.Usagef("%v", err).WithHint("free some space, and run the same command")
 	}
 	return nil

@@ -12,13 +12,15 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/recipe"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 // fileState says how the reproduction of a folder was begun.
 const fileState = "reproduce.json"
 
-// begin writes the state of a new folder, or refuses one that was begun with other settings.
+// begin writes the state of a folder, or refuses one that was begun with other settings. Until an episode is played,
+// agents and their settings may change; a plan may have others at any time.
 func (o *order) begin() error {
 	want := recipe.State{
 		Format: recipe.StateFormat, Paper: o.recipe.Name, Recipe: o.recipe.Digest, Flags: o.arguments(o.measured()),
@@ -35,44 +37,101 @@ func (o *order) begin() error {
 	if err := json.Unmarshal(data, &was); err != nil || was.Format != recipe.StateFormat {
 		return diag.Usagef("%s cannot be read", file).WithHint("give another --out")
 	}
-	show := func(flags []string) string {
-		if len(flags) == 0 {
-			return "no flags"
-		}
-		return strings.Join(flags, " ")
-	}
 	switch {
 	case was.Paper != want.Paper:
 		return diag.Usagef("%s has the experiment of %s", o.out, was.Paper).WithHint("give another --out")
 	case was.Recipe != want.Recipe:
 		return diag.Usagef("%s was begun with another version of the recipe %s", o.out, want.Paper).
 			WithHint("give another --out, or finish it with the Seatrial that began it")
-	case !slices.Equal(was.Flags, want.Flags):
-		return diag.Usagef("%s was begun with other settings: they were %s and are %s", o.out, show(was.Flags),
-			show(want.Flags)).WithHint("give the same, or another --out")
+	case slices.Equal(was.Flags, want.Flags):
+		return nil
 	}
-	return nil
+	show := func(flags []string) string {
+		if len(flags) == 0 {
+			return "no flags"
+		}
+		return strings.Join(flags, " ")
+	}
+	played, err := o.played()
+	if err != nil {
+		return diag.Usagef("%v", err).WithHint("give another --out")
+	}
+	refused := diag.Usagef("%s was begun with other settings: they were %s and are %s", o.out, show(was.Flags),
+		show(want.Flags))
+	switch builds := slices.Equal(o.ofSuites(was.Flags), o.ofSuites(want.Flags)); {
+	case !builds && played:
+		return refused.WithHint("give the same, or another --out")
+	case !builds:
+		return refused.WithHint("give the same, or another --out; nothing was played, so you can begin again: rm -r %s",
+			o.out)
+	case o.plan && played:
+		return nil
+	case played:
+		return refused.WithHint("give the same, or another --out")
+	}
+	return o.write(file, want)
+}
+
+// ofSuites drops the flags that change no suite.
+func (o *order) ofSuites(flags []string) []string {
+	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+		return !slices.Contains(buildFlags, name) || name == "prompts" && !o.given.Changed("writer")
+	})
+}
+
+// played reports whether an episode may have been played.
+func (o *order) played() (bool, error) {
+	entries, err := os.ReadDir(filepath.Dir(o.runPath("any")))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return len(entries) > 0, err
 }
 
 // first makes a folder; it must be new or empty, so that it mixes with nothing else.
 func (o *order) first(file string, want recipe.State) error {
-	partial := file + ".partial" // a process that was killed may have left it
 	entries, err := os.ReadDir(o.out)
-	if err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != filepath.Base(partial) }) {
+	if err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !strings.HasPrefix(e.Name(), partialName(file)) // a process that was killed may have left it
+	}) {
 		return diag.Usagef("%s is not empty, and contains no reproduction", o.out).WithHint("give another --out")
 	}
-	text, err := task.Marshal(want)
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return diag.Usagef("%v", err).WithHint("give another --out")
+	}
+	return o.write(file, want)
+}
+
+// write writes a state.
+func (o *order) write(file string, state recipe.State) error {
+	text, err := task.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}
-	if err = os.MkdirAll(o.out, 0o755); err == nil {
-		err = os.WriteFile(partial, append(text, '\n'), 0o644)
+	if err := replace(file, append(text, '\n')); err != nil {
+		return diag.Usagef("%v", err).WithHint("give another --out")
+	}
+	return nil
+}
+
+// replace writes a file that appears under its name once it is complete.
+func replace(file string, text []byte) error {
+	partial, err := suite.WorkFile(filepath.Dir(file), partialName(file))
+	if err != nil {
+		return err
+	}
+	if err = os.WriteFile(partial, text, 0o644); err == nil {
+		err = os.Chmod(partial, 0o644)
 	}
 	if err == nil {
 		err = os.Rename(partial, file)
 	}
 	if err != nil {
-		return diag.Usagef("%v", err).WithHint("give another --out")
+		_ = os.Remove(partial) // what remains of it matters less than why
 	}
-	return nil
+	return err
 }
+
+// partialName is how the name of a file begins that is not complete.
+func partialName(file string) string { return "." + filepath.Base(file) + "-" }
