@@ -19,8 +19,8 @@ demo: ## run the demo: bundled questions, reference agents, report
 test: ## run all tests, or those of PKG; SEATRIAL_SHARED=DIR adds those that need the corpora
 	go test -timeout 20m $(PKG)
 
-race: ## run the tests under the race detector, without the corpora
-	env -u SEATRIAL_SHARED GORACE=atexit_sleep_ms=0 go test -race -gcflags=modernc.org/sqlite/lib=-race=false -timeout 30m $(PKG)
+race: ## run the tests of packages that start goroutines under the race detector, without the corpora
+	.ci/run race
 
 spider: ## check what is promised about the whole of Spider; needs SEATRIAL_SHARED
 	@test -n "$$SEATRIAL_SHARED" || { echo "set SEATRIAL_SHARED to the folder that contains data/spider"; exit 1; }

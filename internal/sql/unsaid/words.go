@@ -62,11 +62,6 @@ var aggregates = map[string][]string{
 	"max":   {"max", "maximum", "maximal", "most", "last", "top"},
 }
 
-func superlative(w string) bool {
-	return len(w) > 4 && strings.HasSuffix(w, "est") && !slices.Contains([]string{"request", "interest", "forest", "west",
-		"guest", "contest", "harvest"}, w)
-}
-
 // lowEnds are superlatives that ask for a minimum; others ask for a maximum.
 var lowEnds = english.Set("least", "lowest", "smallest", "shortest", "youngest", "earliest", "fewest", "cheapest",
 	"lightest", "minimum", "minimal", "min", "slowest", "narrowest", "nearest", "closest", "coldest", "first")
@@ -81,7 +76,7 @@ func (r *reading) end(low, dated bool) mention {
 	at[0], at[1] = nowhere, nowhere
 	for i, w := range r.words {
 		isLow := lowEnds[w.folded]
-		if !isLow && !highEnds[w.folded] && !superlative(w.folded) {
+		if !isLow && !highEnds[w.folded] && !english.Superlative(w.folded) {
 			continue
 		}
 		if dated && (w.folded == "oldest" || w.folded == "youngest") {
@@ -327,7 +322,7 @@ func (r *reading) findAny(words []string, superlatives bool) mention {
 		named := slices.ContainsFunc(words, func(n string) bool {
 			return w.folded == n || w.folded == n+"s" || english.Akin(w.folded, n)
 		})
-		if named || superlatives && superlative(w.folded) {
+		if named || superlatives && english.Superlative(w.folded) {
 			at = at.with(i)
 		}
 	}
@@ -368,7 +363,7 @@ func (r *reading) criterion(m mention) bool {
 	}
 	chooses := func(at int) bool {
 		extreme := before(at, 4, func(w string) bool {
-			return superlative(w) || slices.Contains([]string{"most", "least", "top", "maximum", "minimum"}, w)
+			return english.Superlative(w) || slices.Contains([]string{"most", "least", "top", "maximum", "minimum"}, w)
 		})
 		if extreme < 0 {
 			return false
@@ -379,7 +374,7 @@ func (r *reading) criterion(m mention) bool {
 			return true
 		}
 		verb := before(extreme-1, 4, func(w string) bool {
-			return !superlative(w) && !slices.Contains([]string{"the", "a", "an", "top"}, w) &&
+			return !english.Superlative(w) && !slices.Contains([]string{"the", "a", "an", "top"}, w) &&
 				strings.Trim(w, "0123456789") != ""
 		})
 		return verb > 0 && !asking[r.words[verb].folded] && before(verb-1, 4, func(w string) bool {

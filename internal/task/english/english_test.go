@@ -79,3 +79,14 @@ func TestCapital(t *testing.T) {
 		}
 	}
 }
+
+func TestSuperlative(t *testing.T) {
+	for word, want := range map[string]bool{
+		"longest": true, "oldest": true, "lowest": true, "west": false, "forest": false, "digest": false, "most": false,
+		"longer": false,
+	} {
+		if Superlative(word) != want {
+			t.Errorf("Superlative(%q) is %v", word, !want)
+		}
+	}
+}

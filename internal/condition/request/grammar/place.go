@@ -204,7 +204,7 @@ func (p *Place) collides(e Edit) bool {
 
 func superlative(w string) bool {
 	w = strings.ToLower(w)
-	return w == "most" || w == "least" || len(w) > 4 && strings.HasSuffix(w, "est")
+	return w == "most" || w == "least" || english.Superlative(w)
 }
 
 // Hinges are words that decide the meaning of a request.
