@@ -2,7 +2,9 @@ package toolsets
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -375,4 +377,44 @@ func bankDialogue(t *testing.T) string {
 	}
 	t.Fatal("no dialogue can be used")
 	return ""
+}
+
+// TestLimitTakesCategoriesInTurn draws catalogues and compares each limit with the definition: a round takes the next
+// question of every category, in the order of the corpus, until there are enough; these stay in the order of the corpus.
+func TestLimitTakesCategoriesInTurn(t *testing.T) {
+	cases := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 16))
+		var whole []Question
+		for i := range r.IntN(20) {
+			whole = append(whole, Question{ID: fmt.Sprint(i), Category: string(rune('a' + r.IntN(4)))})
+		}
+		for n := range len(whole) + 2 {
+			want := map[string]bool{}
+			for round := 0; len(want) < min(n, len(whole)); round++ {
+				seen := map[string]int{}
+				for _, q := range whole {
+					if seen[q.Category] == round && len(want) < n {
+						want[q.ID] = true
+					}
+					seen[q.Category]++
+				}
+			}
+			var ordered []string
+			for _, q := range whole {
+				if want[q.ID] {
+					ordered = append(ordered, q.ID)
+				}
+			}
+			c := &Catalogue{Questions: slices.Clone(whole)}
+			c.Limit(n)
+			if got := ids(c); !slices.Equal(got, ordered) {
+				t.Fatalf("%d of %v: %v, want %v", n, whole, got, ordered)
+			}
+			cases++
+		}
+	}
+	if cases < 300 {
+		t.Errorf("only %d cases", cases)
+	}
 }
