@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/relation"
@@ -49,7 +51,7 @@ func (f *stale) Place(p *fault.Placement) string {
 		return reason
 	}
 	f.changing(p, s, func(c task.Column) bool {
-		return fault.Grows(c.Name) && !bounded(p, s, c) && !ties(p.Columns(s))
+		return fault.Grows(c.Name) && !bounded(p, c) && !tied(p.Columns(s), c)
 	})
 	if older := f.hasOlder(p, s); !older && (keepsRows(s) || showsDates(p, s)) || asksForDates(p) {
 		return fault.ReasonNoColumn
@@ -183,36 +185,58 @@ func keepsRows(s *fault.Site) bool {
 		limited.MatchString(s.Tool.Body.Statement)
 }
 
-// bounded reports whether the request bounds the numbers of a column, or those from which the column is computed: an
-// older state that has other numbers would have other rows. All ages change together, so a bound on one bounds all.
-func bounded(p *fault.Placement, s *fault.Site, c task.Column) bool {
+// bounded reports whether a call of the plan compares the numbers of a column, or those from which the column is
+// computed, with a value: an older state that has other numbers would have other rows. All ages change together, so a
+// bound on one bounds all.
+func bounded(p *fault.Placement, c task.Column) bool {
+	words := english.NameWords(c.Name)
 	within := func(name string) bool {
-		words := english.NameWords(c.Name)
-		return fault.IsAge(name) && fault.IsAge(c.Name) || !slices.ContainsFunc(english.NameWords(name),
-			func(word string) bool { return !slices.Contains(words, word) })
-	}
-	for i := range s.Tool.Body.Bindings {
-		if b := &s.Tool.Body.Bindings[i]; b.Role == task.RoleCompare && (b.Column == c.Column && b.Table == c.Table ||
-			b.Column != "" && within(b.Column)) {
-			return true // also a computed column, which has neither: a bound of groups
-		}
+		compared := english.NameWords(name)
+		return fault.IsAge(name) && fault.IsAge(c.Name) || isSubset(compared, words) ||
+			c.Column == "" && slices.Equal(compared, []string{"count"}) // of groups
 	}
 	return slices.ContainsFunc(p.Plan.Calls, func(call task.Call) bool {
-		_, value := call.Arguments["value"]
-		key, isText := call.Arguments["key_name"].(string)
-		return value && isText && key != "" && within(key)
+		if key, isText := call.Arguments["key_name"].(string); isText && key != "" {
+			_, value := call.Arguments["value"]
+			return value && within(key)
+		}
+		tool := p.Find(call.Tool)
+		return tool != nil && tool.Body != nil && slices.ContainsFunc(sqlast.Compared(tool.Body.Statement), within)
 	})
 }
 
-// ties reports whether columns have an average beside a sum: with the number of records, each follows from the others,
-// so that no source can have another one alone.
-func ties(columns []task.Column) bool {
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(columns, func(c task.Column) bool {
-			return slices.ContainsFunc(english.NameWords(c.Name), func(w string) bool { return slices.Contains(words, w) })
-		})
+// aggregates are words of the names of aggregates.
+var aggregates = strings.Fields("count number sum total avg average mean min minimum lowest max maximum highest")
+
+// tied reports whether another column says something of the same numbers: an average without its sum, a highest value
+// below the average, or fewer records with the same sum are in no state. Ages can change together, but for their sum.
+func tied(columns []task.Column, c task.Column) bool {
+	words, aggregate := english.NameWords(c.Name), isAggregate(c.Name)
+	same := 0
+	for _, other := range columns {
+		theirs := english.NameWords(other.Name)
+		switch {
+		case other == c:
+			same++
+		case fault.IsAge(c.Name) && fault.IsAge(other.Name):
+			if slices.Contains(theirs, "sum") || slices.Contains(theirs, "total") || slices.Contains(words, "sum") {
+				return true
+			}
+		case fault.IsAge(c.Name):
+		case aggregate && isAggregate(other.Name), isSubset(words, theirs), isSubset(theirs, words):
+			return true
+		}
 	}
-	return has("avg", "average", "mean") && has("sum", "total")
+	return same > 1
+}
+
+func isAggregate(column string) bool {
+	return slices.ContainsFunc(english.NameWords(column), func(word string) bool { return slices.Contains(aggregates, word) })
+}
+
+// isSubset reports whether all of some words, and at least one, are among others.
+func isSubset(words, others []string) bool {
+	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(others, word) })
 }
 
 func (f *stale) Hint(*fault.Adviser) (string, error) {

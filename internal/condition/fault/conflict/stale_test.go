@@ -1,6 +1,7 @@
 package conflict
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
@@ -68,38 +69,51 @@ func TestAgesGrowTogether(t *testing.T) {
 	}
 }
 
-// TestNoContradiction: an older state has no average that its sum and count refute, and no age below the bound on ages.
+// TestNoContradiction: an older state has no average that the numbers beside it refute, and no number that the request
+// or the tool excludes.
 func TestNoContradiction(t *testing.T) {
-	computed := func(names ...string) (list []task.Column) {
-		for _, name := range names {
-			list = append(list, task.Column{Name: name, Type: task.TypeNumber, Computed: true})
-		}
-		return list
-	}
 	for _, test := range []struct {
 		what      string
-		columns   []task.Column
+		columns   string // of the answer
+		where     string
 		arguments map[string]any
-		binding   task.Binding
 		changes   bool
 	}{
-		{"averages alone", computed("avg(age)", "count(*)"), nil, task.Binding{}, true},
-		{"an average, a sum and a count", computed("avg(age)", "sum(age)", "count(*)"), nil, task.Binding{}, false},
-		{"words for them", computed("average_price", "total_price"), nil, task.Binding{}, false},
-		{"a bound on the ages of an average", computed("avg(age)"), map[string]any{"a": int64(20)},
-			task.Binding{Argument: "a", Table: "t", Column: "age", Role: task.RoleCompare}, false},
-		{"a bound of another tool", computed("min(age)"), map[string]any{"key_name": "age", "value": int64(20)},
-			task.Binding{}, false},
-		{"a bound on something else", computed("avg(age)"), map[string]any{"a": int64(20)},
-			task.Binding{Argument: "a", Table: "t", Column: "weight", Role: task.RoleCompare}, true},
+		{"an average alone", "avg(price)", "", nil, true},
+		{"an average and a name", "name, avg(price)", "", nil, true},
+		{"an average beside a sum", "avg(price), sum(price)", "", nil, false},
+		{"words for them", "average_price, total_price", "", nil, false},
+		{"an average beside the extremes", "min(price), avg(price), max(price)", "", nil, false},
+		{"stored aggregates", "highest, average", "", nil, false},
+		{"a count beside a sum", "count(*), sum(price)", "", nil, false},
+		{"a price beside the highest", "price, max(price)", "", nil, false},
+		{"a population beside averages", "population, min(price), max(price)", "", nil, true},
+		{"ages and their number", "avg(age), max(age), count(*)", "", nil, true},
+		{"an average age beside the sum", "avg(age), sum(age)", "", nil, false},
+		{"a constant bound on the ages of an average", "avg(age)", "t.age >= 20", nil, false},
+		{"a constant bound within a nested SELECT", "avg(age)", "id IN (SELECT id FROM u WHERE age BETWEEN 20 AND 30)", nil,
+			false},
+		{"a bound that is an argument", "avg(age)", "t.age > ?1", map[string]any{"a": int64(20)}, false},
+		{"a bound of another tool", "min(age)", "", map[string]any{"key_name": "age", "value": int64(20)}, false},
+		{"a bound on something else", "avg(age)", "weight > 20", nil, true},
+		{"a bound on groups", "number_of_ships", "id IN (SELECT id FROM u GROUP BY id HAVING count(*) > 1)", nil, false},
+		{"a comparison with all", "age", "age > (SELECT avg(age) FROM t)", nil, true},
 	} {
-		row := make(task.Row, len(test.columns))
+		var columns []task.Column
+		for name := range strings.SplitSeq(test.columns, ", ") {
+			columns = append(columns, task.Column{Name: name, Type: task.TypeNumber})
+		}
+		row := make(task.Row, len(columns))
 		for i := range row {
 			row[i] = task.Real(30.5)
 		}
+		p := onePlan(columns, row, test.arguments)
+		p.Tools[0].Body.Statement = "SELECT 1 FROM t"
+		if test.where != "" {
+			p.Tools[0].Body.Statement += " WHERE " + test.where
+		}
 		f := &stale{}
-		if reason := f.Place(onePlan(test.columns, row, test.arguments, test.binding)); reason == "" && f.Change.Column >= 0 !=
-			test.changes {
+		if reason := f.Place(p); reason == "" && f.Change.Column >= 0 != test.changes {
 			t.Errorf("%s: column %d changes, want %v", test.what, f.Change.Column, test.changes)
 		} else if reason != "" && test.changes {
 			t.Errorf("%s: %s", test.what, reason)

@@ -30,7 +30,8 @@ func TestUnitsFitTheirColumns(t *testing.T) {
 		{"weight_class", task.Integer(82), ""}, {"count_price", nil, ""}, {"sum_price", nil, "USD EUR"},
 		{"student_id", nil, ""}, {"count_of_sales", nil, ""}, {"Number_of_prices", nil, ""}, {"year", nil, ""},
 		{"rank", nil, ""}, {"capacity", nil, ""}, {"price_id", nil, ""}, {"budget_in_billions", nil, ""}, {"n", nil, ""},
-		{"price_per_kg", nil, ""}, {"horsepower", nil, ""}, {"votes", nil, ""}, {"min", task.Integer(3), ""}, {"", nil, ""},
+		{"price_per_kg", nil, ""}, {"group_concat_price", nil, ""}, {"list_of_prices", nil, ""},
+		{"horsepower", nil, ""}, {"votes", nil, ""}, {"min", task.Integer(3), ""}, {"", nil, ""},
 		{"total_hourly_wage_times_weekly_hours", nil, ""}, {"price_divided_by_area_km", nil, ""},
 		{"julianday(paid_on) - julianday(ordered_on)", nil, ""}, {"temperature_c * 1.8 + 32", nil, ""},
 	} {

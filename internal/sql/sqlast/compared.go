@@ -1,0 +1,85 @@
+package sqlast
+
+import (
+	"strings"
+
+	"github.com/sqlc-dev/meyer/ast"
+	"github.com/sqlc-dev/meyer/parser"
+)
+
+// Compared lists what a statement compares with a parameter or a constant, each by the names of its aggregates and
+// columns, as `avg price` for round(avg(t.price)) >= ?1.
+func Compared(statement string) []string {
+	stmts, err := parser.ParseString(statement)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	compare := func(x ast.Expr, others ...ast.Expr) {
+		for _, other := range others {
+			if names := namesIn(x); names != "" && !readsColumn(other) {
+				list = append(list, names)
+				return
+			}
+		}
+	}
+	for _, stmt := range stmts {
+		ast.Walk(stmt, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				switch n.Op {
+				case ast.OpEq, ast.OpNe, ast.OpLt, ast.OpLe, ast.OpGt, ast.OpGe:
+					compare(n.X, n.Y)
+					compare(n.Y, n.X)
+				}
+			case *ast.BetweenExpr:
+				compare(n.X, n.Lo, n.Hi)
+			case *ast.InExpr:
+				compare(n.X, n.List...)
+			case *ast.IsExpr:
+				compare(n.X, n.Y)
+			}
+			return true
+		})
+	}
+	return list
+}
+
+// namesIn joins the names of aggregates and columns in an expression, without those of tables.
+func namesIn(e ast.Expr) string {
+	var names []string
+	other := map[*ast.Ident]bool{}
+	ast.Walk(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncCall:
+			other[n.Name] = !IsAggregate(n)
+		case *ast.QualifiedRef:
+			names = append(names, n.Parts[len(n.Parts)-1].Name)
+			return false
+		case *ast.Ident:
+			if !other[n] {
+				names = append(names, n.Name)
+			}
+		}
+		return true
+	})
+	return strings.Join(names, " ")
+}
+
+// readsColumn reports whether an expression contains a column or a nested SELECT.
+func readsColumn(e ast.Expr) bool {
+	found, functions := false, map[*ast.Ident]bool{}
+	ast.Walk(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncCall:
+			functions[n.Name] = true
+			found = found || n.Star
+		case *ast.QualifiedRef, *ast.SelectStmt:
+			found = true
+		case *ast.Ident:
+			found = found || !functions[n]
+		}
+		return !found
+	})
+	return found
+}
