@@ -98,7 +98,8 @@ var ranges = []struct {
 
 // unitless are words of names whose numbers have no unit, whatever their other words are.
 var unitless = strings.Fields("id count cnt n number num no rank grade class band tier is has code index " +
-	"year date share ratio level category type concat concatenated list million billion thousand per times divided plus product")
+	"year date share ratio level category type concat concatenated list million billion thousand per times divided " +
+	"plus product")
 
 // QuantityOf reads a unit from the name of a column and its numbers, which are nil if they are not known. It returns
 // nil if the name suggests no unit, or several.

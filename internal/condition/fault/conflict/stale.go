@@ -231,7 +231,8 @@ func tied(columns []task.Column, c task.Column) bool {
 }
 
 func isAggregate(column string) bool {
-	return slices.ContainsFunc(english.NameWords(column), func(word string) bool { return slices.Contains(aggregates, word) })
+	words := english.NameWords(column)
+	return slices.ContainsFunc(aggregates, func(word string) bool { return slices.Contains(words, word) })
 }
 
 // isSubset reports whether all of some words, and at least one, are among others.
