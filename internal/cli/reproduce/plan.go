@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/certify/proof"
@@ -32,14 +35,15 @@ const (
 	tokenBytes   = 4
 	replyTokens  = 150
 	resultTokens = 150
-	sampled      = 24 // instances of a run, evenly spread, whose first request is measured
+	sampled      = 6   // instances of each condition, evenly spread, whose first request is measured
+	tried        = 400 // instances that a scripted policy plays for its calls, drawn if there are more
 )
 
 // estimate is one line of a plan: an agent in a run.
 type estimate struct {
 	run, agent, protocol string
 	episodes             int
-	calls                int   // of the shortest plans
+	calls                int   // of a policy, or of the shortest plans and the searches for their tools
 	least, most          spent // if the shortest plans are enough, and if every reply is used
 	model                bool
 	price                *model.Price
@@ -97,10 +101,20 @@ func (h *Host) estimates(
 	if err != nil {
 		return nil, err
 	}
-	m := &measure{suite: loaded, tasks: loaded.Index(), settings: s, prompts: prompts}
+	worlds := proof.NewWorlds(loaded, 0)
+	defer worlds.Close()
+	m := &measure{suite: loaded, tasks: loaded.Index(), settings: s, prompts: prompts,
+		stage: episode.NewStage(loaded, worlds, environment.Limits{})}
 	for _, agent := range s.Agents {
-		list = append(list, &estimate{run: r.Name, agent: agent, episodes: len(all) * len(arms) * s.Trials,
-			calls: m.calls(all) * len(arms) * s.Trials})
+		e := &estimate{run: r.Name, agent: agent, episodes: len(all) * len(arms) * s.Trials}
+		for _, arm := range arms {
+			calls, err := m.calls(ctx, agent, arm, all)
+			if err != nil {
+				return nil, err
+			}
+			e.calls += calls * s.Trials
+		}
+		list = append(list, e)
 	}
 	models := s.Models
 	if len(o.list("agent"))+len(models) == 0 && r.Only != recipe.OnlyPolicies {
@@ -110,9 +124,6 @@ func (h *Host) estimates(
 	if err != nil {
 		return nil, err
 	}
-	worlds := proof.NewWorlds(loaded, 0)
-	defer worlds.Close()
-	m.stage = episode.NewStage(loaded, worlds, environment.Limits{})
 	for _, name := range models {
 		own := *s
 		own.Agents, own.Models = nil, []string{name}
@@ -150,13 +161,68 @@ type measure struct {
 	prompts  *prompt.Set
 }
 
-// calls adds up the calls of the shortest plans of instances.
-func (m *measure) calls(list []*suite.Instance) int {
+// calls is the number of calls of an agent in an arm. A policy plays, which costs nothing. Other agents are taken to
+// make the calls of the shortest plans, or none where they judge.
+func (m *measure) calls(ctx context.Context, agent string, arm transcript.Arm, list []*suite.Instance) (int, error) {
 	n := 0
-	for _, in := range list {
-		n += m.shortest(in)
+	if agent == protocol.HumanName || transcript.IsCommand(agent) ||
+		(&settings.Run{Agents: []string{agent}}).WritesCode() {
+		for _, in := range list {
+			if !m.settings.Pairs {
+				n += m.expected(in)
+			}
+		}
+		return n, nil
 	}
-	return n
+	drawn := list
+	if len(drawn) > tried {
+		drawn = slices.Clone(list)
+		task.Draw(m.settings.Seed, "plan", agent).Shuffle(len(drawn), func(i, j int) {
+			drawn[i], drawn[j] = drawn[j], drawn[i]
+		})
+		drawn = drawn[:tried]
+	}
+	for _, in := range drawn {
+		calls, err := m.play(ctx, agent, arm, in)
+		if err != nil {
+			return 0, err
+		}
+		n += calls
+	}
+	return n * len(list) / max(1, len(drawn)), nil
+}
+
+// play plays an episode of a policy, which nothing keeps, and returns its calls.
+func (m *measure) play(ctx context.Context, agent string, arm transcript.Arm, in *suite.Instance) (int, error) {
+	env, err := m.stage.Environment(ctx, in, episode.Seat{
+		Header: transcript.Header{Instance: in.ID, Task: in.Task, Agent: agent, Arm: arm.String()},
+		Budget: m.settings.Budget,
+	})
+	if err != nil {
+		return 0, err
+	}
+	shown, err := m.stage.Shown(in)
+	if err != nil {
+		return 0, err
+	}
+	p, err := policy.New(agent, policy.Input{Task: shown, Primary: in.Primary, Seed: m.settings.Seed})
+	if err != nil {
+		return 0, err
+	}
+	played, err := episode.Play(ctx, env, p)
+	if err != nil {
+		return 0, err
+	}
+	return played.End().Calls, nil
+}
+
+// expected is the number of calls of an instance's shortest plan, with a search for each of its tools where these have
+// to be found.
+func (m *measure) expected(in *suite.Instance) int {
+	if condition.SearchKind(in.Conditions) != "" {
+		return 2 * m.shortest(in)
+	}
+	return m.shortest(in)
 }
 
 // shortest is the number of calls of an instance's shortest plan.
@@ -186,18 +252,26 @@ func (m *measure) add(
 		if len(played) == 0 {
 			continue
 		}
-		first, n := 0.0, 0
-		for i := range min(sampled, len(played)) {
-			size, err := m.first(ctx, info, arm, played[i*len(played)/min(sampled, len(played))])
-			if err != nil {
-				return err
-			}
-			first, n = first+size, n+1
-		}
-		// Examples are earlier questions with their tools.
-		first = first / float64(n) * float64(1+arm.Shots)
+		apart := map[string][]*suite.Instance{} // by condition: what is shown depends on it most
 		for _, in := range played {
-			e.take(info, first, m.shortest(in), condition.SearchKind(in.Conditions) != "", m.settings)
+			_, under, _ := strings.Cut(in.ID, "/")
+			apart[under] = append(apart[under], in)
+		}
+		for _, under := range slices.Sorted(maps.Keys(apart)) {
+			list := apart[under]
+			first, n := 0.0, min(sampled, len(list))
+			for i := range n {
+				size, err := m.first(ctx, info, arm, list[i*len(list)/n])
+				if err != nil {
+					return err
+				}
+				first += size
+			}
+			// Examples are earlier questions with their tools.
+			first = first / float64(n) * float64(1+arm.Shots)
+			for _, in := range list {
+				e.take(info, first, m.expected(in), condition.SearchKind(in.Conditions) != "", m.settings)
+			}
 		}
 	}
 	return nil
@@ -209,7 +283,7 @@ func (e *estimate) take(info *protocol.Info, first float64, calls int, open bool
 	if info.Loops > 1 {
 		least, most = calls+1, info.Loops
 		if open {
-			least, most = 2*calls+1, info.OpenLoops // each tool is searched for
+			most = info.OpenLoops
 		}
 		if n := s.MaxReplies(); n > 0 {
 			most = n
@@ -327,7 +401,8 @@ func planTable(o *order, list []*estimate) *table.Table {
 			func(e *estimate) *float64 { return e.costMost }),
 	})
 	t.Name, t.Title = "plan", o.recipe.Paper+": what the runs need"
-	t = t.WithNotes("calls: those of the shortest plans. 1,000 tokens: if the shortest plans are enough, with " +
+	t = t.WithNotes("calls: those of scripted policies, and of other agents those of the shortest plans, with a search " +
+		"for each tool of an open world. 1,000 tokens: if the shortest plans are enough, with " +
 		fmt.Sprintf("%d bytes of the first request a token, and %d tokens a reply and a result; reasoning comes on top. ",
 			tokenBytes, replyTokens) + "at most: if every reply that the protocol allows is used.")
 	if sum.model && sum.cost == nil {
