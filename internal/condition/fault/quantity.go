@@ -42,7 +42,7 @@ var units = []Unit{
 	{"h", "hours", "", []Part{{"minutes", 60}}}, {"min", "minutes", "", []Part{seconds}},
 	{"s", "seconds", "", []Part{{"milliseconds", 1000}}}, {"ms", "milliseconds", "", []Part{{"microseconds", 1000}}},
 	{"°C", "degrees Celsius", "", nil}, {"°F", "degrees Fahrenheit", "", nil},
-	{"%", "percent", "", []Part{{"basis points", 100}}},
+	{"%", "percent", "", nil},
 }
 
 // UnitOf returns a unit by its symbol, or nil.

@@ -83,3 +83,17 @@ func readsColumn(e ast.Expr) bool {
 	})
 	return found
 }
+
+// ReadsTable reports whether a statement reads a table or a view, and not its parameters alone.
+func ReadsTable(statement string) bool {
+	stmts, err := parser.ParseString(statement)
+	found := false
+	for i := 0; err == nil && i < len(stmts); i++ {
+		ast.Walk(stmts[i], func(n ast.Node) bool {
+			t, ok := n.(*ast.TableRef)
+			found = found || ok && t.Name != nil && !t.HasArgs
+			return !found
+		})
+	}
+	return found
+}

@@ -28,3 +28,18 @@ func TestCompared(t *testing.T) {
 		}
 	}
 }
+
+func TestReadsTable(t *testing.T) {
+	for statement, want := range map[string]bool{
+		"SELECT a FROM t": true,
+		"SELECT value FROM json_each(?1) INTERSECT SELECT value FROM json_each(?2)": false,
+		"SELECT value FROM json_each(?1) EXCEPT SELECT a FROM t":                    true,
+		"SELECT a FROM t WHERE a IN (SELECT value FROM json_each(?1))":              true,
+		"SELECT count(*) FROM (SELECT value FROM json_each(?1))":                    false,
+		"SELECT ?1 + 1": false,
+	} {
+		if got := sqlast.ReadsTable(statement); got != want {
+			t.Errorf("%s: %v, want %v", statement, got, want)
+		}
+	}
+}

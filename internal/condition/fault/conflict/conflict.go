@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -58,10 +59,17 @@ func conflicting(k fault.Kind) *fault.Kind {
 // function fits returns the reason why a call does not suit; nil takes all.
 func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Site) string) (*fault.Site, string) {
 	s, reason := p.Choose(func(s *fault.Site) string {
-		if reason := fault.Delivering(s); reason != "" || fits == nil {
+		reason := fault.Delivering(s)
+		switch body := s.Tool.Body; {
+		case reason != "":
 			return reason
+		case body.Engine == task.EngineSQLite && !sqlast.ReadsTable(body.Statement):
+			return fault.ReasonNoRows // what follows from its arguments alone has no source
+		case fits == nil:
+			return ""
+		default:
+			return fits(s)
 		}
-		return fits(s)
 	})
 	if reason != "" {
 		return nil, reason

@@ -10,7 +10,8 @@ import (
 
 // onePlan is a placement of a task whose only call lists records.
 func onePlan(columns []task.Column, row task.Row, arguments map[string]any, bindings ...task.Binding) *fault.Placement {
-	tool := &task.Tool{Name: "list", Body: &task.Body{Engine: task.EngineSQLite, Columns: columns, Bindings: bindings}}
+	tool := &task.Tool{Name: "list", Body: &task.Body{Engine: task.EngineSQLite, Columns: columns, Bindings: bindings,
+		Statement: "SELECT 1 FROM t"}}
 	plan := &task.Plan{Kind: "direct", Answer: "call_1", Calls: []task.Call{
 		{Label: "call_1", Tool: "list", Arguments: arguments},
 	}}
@@ -108,7 +109,6 @@ func TestNoContradiction(t *testing.T) {
 			row[i] = task.Real(30.5)
 		}
 		p := onePlan(columns, row, test.arguments)
-		p.Tools[0].Body.Statement = "SELECT 1 FROM t"
 		if test.where != "" {
 			p.Tools[0].Body.Statement += " WHERE " + test.where
 		}
@@ -117,6 +117,20 @@ func TestNoContradiction(t *testing.T) {
 			t.Errorf("%s: column %d changes, want %v", test.what, f.Change.Column, test.changes)
 		} else if reason != "" && test.changes {
 			t.Errorf("%s: %s", test.what, reason)
+		}
+	}
+}
+
+// TestSetOperationsHaveNoSource: what two lists have in common follows from the lists.
+func TestSetOperationsHaveNoSource(t *testing.T) {
+	for statement, want := range map[string]string{
+		"SELECT a FROM t WHERE a IN (SELECT value FROM json_each(?1))":              "",
+		"SELECT value FROM json_each(?1) INTERSECT SELECT value FROM json_each(?2)": fault.ReasonNoRows,
+	} {
+		p := onePlan([]task.Column{{Name: "name", Type: task.TypeText}}, task.Row{task.Text("Ada")}, nil)
+		p.Tools[0].Body.Statement = statement
+		if got := (&corrupted{}).Place(p); got != want {
+			t.Errorf("%s: %q, want %q", statement, got, want)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func (f *unit) Place(p *fault.Placement) string {
 			if !fault.IsNumeric(c, values) || q == nil || !q.Named {
 				return false
 			}
-			if q.Says && isIdentifier(c.Name) {
-				if q.Bare == c.Name {
+			if q.Says {
+				if !isIdentifier(c.Name) || q.Bare == c.Name {
 					return false // no service writes meters under the name kilometers
 				}
 				f.Sign = signName

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -50,5 +51,28 @@ func TestRetypedIdsStayWhole(t *testing.T) {
 	}
 	if decimals == 0 {
 		t.Error("no wording writes decimals")
+	}
+}
+
+// TestUnitsContradictNoName: a name keeps no unit that the numbers no longer have, and shares have no smaller unit.
+func TestUnitsContradictNoName(t *testing.T) {
+	for name, want := range map[string]string{
+		"height_cm": "", "price": "", "AVG(price)": "", "AVG(t.height_cm)": fault.ReasonNoUnit, "cm_of_rain": fault.ReasonNoUnit,
+		"percentage": fault.ReasonNoUnit, "share_pct": fault.ReasonNoUnit,
+	} {
+		columns := []task.Column{{Name: name, Type: task.TypeInteger}}
+		plan := &task.Plan{Kind: "direct", Answer: "call_1", Calls: []task.Call{{Label: "call_1", Tool: "list"}}}
+		p := &fault.Placement{
+			PlaceInput: fault.PlaceInput{Task: &task.Task{ID: "t", Plans: []task.Plan{*plan}}, Plan: plan, Tools: []*task.Tool{
+				{Name: "list", Body: &task.Body{Engine: task.EngineSQLite, Columns: columns}},
+			}},
+			Taken: map[string]bool{}, Gold: &task.Gold{Columns: columns, Rows: []task.Row{{task.Integer(12)}}},
+		}
+		f := &unit{}
+		if got := f.Place(p); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		} else if got == "" && name == "height_cm" && f.newName(name) == name {
+			t.Errorf("%s keeps its name", name)
+		}
 	}
 }
