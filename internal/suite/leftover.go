@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -54,8 +55,15 @@ func workName(parent, name string) (string, error) {
 	return fmt.Sprintf("%s%d-", name, os.Getpid()), nil
 }
 
-// isAlive reports whether there may be a process of that number.
+// isAlive reports whether there may be a process of that number that has not ended. In containers, a process that has
+// ended may keep its number, because nobody asks how it ended.
 func isAlive(pid int) bool {
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil { // of Linux
+		after := text[bytes.LastIndexByte(text, ')')+1:] // the program's name
+		if state := bytes.TrimSpace(after); bytes.HasPrefix(state, []byte("Z")) || bytes.HasPrefix(state, []byte("X")) {
+			return false
+		}
+	}
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false
