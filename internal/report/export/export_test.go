@@ -330,3 +330,33 @@ func TestLongAnswersAreShortInLists(t *testing.T) {
 		}
 	}
 }
+
+// A program that acts as an agent is no model, but its models and what they used are known.
+func TestLogsNameTheModelsOfPrograms(t *testing.T) {
+	x := newExporter(playedRun(t))
+	turns := 0
+	e := like(wholeEpisodes(t, x)[0], "0123", func(s *transcript.Transcript) {
+		for i := range s.Events {
+			if d := s.Events[i].Decision; d != nil {
+				made := *d
+				made.Model, made.Usage = "m", task.Usage{InputTokens: 3, OutputTokens: 2, Requests: 1}
+				s.Events[i].Decision = &made
+				turns++
+			}
+		}
+	})
+	sample := x.sample(e, noModel)
+	used, _ := sample["model_usage"].(object)["m"].(object)
+	if turns < 2 || used["total_tokens"] != 5*turns {
+		t.Errorf("%d turns used %v", turns, sample["model_usage"])
+	}
+	named := 0
+	for _, event := range sample["events"].([]object) {
+		if event["model"] == "m" {
+			named++
+		}
+	}
+	if named != turns {
+		t.Errorf("%d events of the model, want %d", named, turns)
+	}
+}

@@ -62,7 +62,7 @@ type inspectLog struct {
 	samples        int
 	valid, success int
 	epochs         int
-	usage          task.Usage
+	usage          map[string]task.Usage // by model
 	completed      time.Time
 }
 
@@ -104,8 +104,8 @@ func (w *inspect) write(_ context.Context, e *played) error {
 			l.success++
 		}
 	}
-	if end := e.Transcript.End(); end != nil && end.Usage != nil {
-		l.usage = l.usage.Add(*end.Usage)
+	for model, u := range usageOf(e, l.model) {
+		l.usage[model] = l.usage[model].Add(u)
 	}
 	if at := e.StartedAt.Add(e.Elapsed); at.After(l.completed) {
 		l.completed = at
@@ -125,7 +125,7 @@ func (w *inspect) open(key string, h transcript.Header) (*inspectLog, error) {
 	id := hex.EncodeToString(sum[:11])
 	created := w.x.run.Store.Meta().Started.UTC().Format("2006-01-02T15:04:05+00:00")
 	name := strings.NewReplacer(":", "-", "+", "-").Replace(created) + "_seatrial_" + id + ".eval"
-	l := &inspectLog{model: noModel}
+	l := &inspectLog{model: noModel, usage: map[string]task.Usage{}}
 	if _, _, isModel := transcript.ModelOf(h.Agent); isModel {
 		l.model = h.Agent
 	}
@@ -201,8 +201,8 @@ func (l *inspectLog) header() object {
 	l.spec["config"] = object{"epochs": l.epochs}
 	l.spec["dataset"] = object{"name": "seatrial", "samples": l.samples}
 	stats := object{"started_at": l.spec["created"], "completed_at": stamp(l.completed)}
-	if l.model != noModel {
-		stats["model_usage"] = object{l.model: inspectUsage(l.usage)}
+	if len(l.usage) > 0 {
+		stats["model_usage"] = usageByModel(l.usage)
 	}
 	return object{"version": 2, "status": "success", "eval": l.spec, "plan": object{}, "stats": stats,
 		"results": object{"total_samples": l.samples, "completed_samples": l.valid, "scores": []object{{
@@ -212,6 +212,31 @@ func (l *inspectLog) header() object {
 
 // stamp writes a time as Inspect reads it, with a zone.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000+00:00") }
+
+// usageOf is what an episode used, by model: that of the log, or those that a program used which acted as the agent.
+func usageOf(e *played, model string) map[string]task.Usage {
+	if model != noModel {
+		if end := e.Transcript.End(); end != nil && end.Usage != nil {
+			return map[string]task.Usage{model: *end.Usage}
+		}
+		return nil
+	}
+	used := map[string]task.Usage{}
+	for i := range e.Transcript.Events {
+		if d := e.Transcript.Events[i].Decision; d != nil && d.Model != "" {
+			used[d.Model] = used[d.Model].Add(d.Usage)
+		}
+	}
+	return used
+}
+
+func usageByModel(used map[string]task.Usage) object {
+	o := object{}
+	for model, u := range used {
+		o[model] = inspectUsage(u)
+	}
+	return o
+}
 
 func inspectUsage(u task.Usage) object {
 	o := object{"input_tokens": u.InputTokens - min(u.InputTokens, u.CachedTokens), "output_tokens": u.OutputTokens,
@@ -240,8 +265,8 @@ func (x *exporter) sample(e *played, model string) object {
 		said = cmp.Or(turns[i].said, said)
 	}
 	s["output"] = output(model, object{"role": "assistant", "content": said}, said, "stop") // scorers read it: as it was
-	if end := e.Transcript.End(); end != nil && end.Usage != nil && model != noModel {
-		s["model_usage"] = object{model: inspectUsage(*end.Usage)}
+	if usage := usageOf(e, model); len(usage) > 0 {
+		s["model_usage"] = usageByModel(usage)
 	}
 	value := "I"
 	if g.Success {
@@ -344,9 +369,13 @@ func (c *inspectChat) add(t *turn) {
 	}
 	if t.decision != nil {
 		c.message(message)
-		made := output(c.model, message, said, stop)
+		model := c.model
+		if model == noModel {
+			model = cmp.Or(t.decision.Model, noModel)
+		}
+		made := output(model, message, said, stop)
 		made["usage"] = inspectUsage(t.decision.Usage)
-		c.event(t.first, object{"event": "model", "model": c.model, "input": []any{}, "tools": []any{},
+		c.event(t.first, object{"event": "model", "model": model, "input": []any{}, "tools": []any{},
 			"input_refs": [][2]int{{0, before}}, "tool_choice": "auto", "config": object{}, "output": made,
 			"retries": len(t.decision.Retries)}) // of every agent: Inspect reads its tables of messages from them
 	}
