@@ -39,7 +39,7 @@ func (h *Host) report(ctx context.Context, o *order, paths []string) error {
 			continue
 		}
 		in := papers.Input{Sets: slices.DeleteFunc(slices.Clone(sets), func(s papers.Set) bool {
-			return len(t.Runs) > 0 && !slices.Contains(t.Runs, s.Name)
+			return !o.recipe.From(t, s.Name)
 		})}
 		built := map[string]*table.Table{}
 		for _, name := range t.Needs() {

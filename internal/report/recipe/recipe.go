@@ -181,6 +181,20 @@ func Parse(file string, data []byte) (*Recipe, error) {
 	return r, errors.Join(errs...)
 }
 
+// From reports whether a table is made from a run: it may name its runs, or be limited to a kind of corpora, and then
+// runs on suites of the other kind have no part in it.
+func (r *Recipe) From(t *Table, run string) bool {
+	if len(t.Runs) > 0 && !slices.Contains(t.Runs, run) {
+		return false
+	}
+	other := map[string]string{OnlySQL: OnlyStatic, OnlyStatic: OnlySQL}[t.Only]
+	return other == "" || !slices.ContainsFunc(r.Runs, func(known Run) bool {
+		return known.Name == run && slices.ContainsFunc(r.Suites, func(s Suite) bool {
+			return s.Name == known.Suite && s.Only == other
+		})
+	})
+}
+
 // checkOnly refuses a limit that no corpus of the recipe can meet.
 func (r *Recipe) checkOnly(complain func(string, ...any), of, only string) {
 	if only != "" && only != OnlySQL && only != OnlyStatic && !slices.Contains(r.Corpora, only) {
