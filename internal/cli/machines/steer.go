@@ -151,6 +151,9 @@ func (h *Host) steer(ctx context.Context, run string, do *fleet.Command) error {
 	out, err := tell(ctx, run, do)
 	switch {
 	case errors.Is(err, errNobody):
+		if _, missing := os.Stat(run); errors.Is(missing, fs.ErrNotExist) {
+			return diag.Usagef("%s: no such run", run).WithHint("the file that --out of seatrial run names")
+		}
 		return diag.Usagef("no process coordinates %s now", run).
 			WithHint("seatrial run --listen or --nats; seatrial report %s shows what is done", run)
 	case err != nil:
