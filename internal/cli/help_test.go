@@ -8,7 +8,6 @@ import (
 
 	"github.com/seatrial/seatrial/internal/cli/schemas"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
-	"github.com/seatrial/seatrial/internal/report/recipe"
 	"github.com/seatrial/seatrial/internal/report/table"
 )
 
@@ -48,37 +47,6 @@ func TestHelpFitsATerminal(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestCommandsThatShowPapersExist checks the commands and flags of the tables that say where each part of a paper is
-// shown.
-func TestCommandsThatShowPapersExist(t *testing.T) {
-	root := (&app{Process: System(), raw: System()}).root()
-	checked := 0
-	for _, name := range recipe.Names() {
-		r, err := recipe.Of(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range r.Shown {
-			words := strings.Fields(row.By)
-			cmd, _, err := root.Find(words[1:2])
-			if words[0] != "seatrial" || err != nil || cmd == root {
-				t.Errorf("%s, %s: there is no command %q", name, row.Of, row.By)
-				continue
-			}
-			for _, word := range words[2:] {
-				flag, isFlag := strings.CutPrefix(word, "--")
-				if isFlag && cmd.Flags().Lookup(flag) == nil {
-					t.Errorf("%s, %s: %s has no flag --%s", name, row.Of, cmd.Name(), flag)
-				}
-			}
-			checked++
-		}
-	}
-	if checked < 70 {
-		t.Errorf("%d commands were checked, want at least 70", checked)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -198,6 +199,7 @@ func TestDigest(t *testing.T) {
 
 // TestCorruption changes single bytes, cuts files short and lengthens them: every change is noticed.
 func TestCorruption(t *testing.T) {
+	testenv.SkipRace(t, "it reads one suite after the other")
 	dir, _ := written(t)
 	r := task.Draw(1, "corruption")
 	tried := 0

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 )
 
 // TestTraversal: the provider's key opens no path but those that are passed on, however it is written.
@@ -47,6 +48,7 @@ func TestTraversal(t *testing.T) {
 // TestManyInstructions: what is new in a request is found in time that grows with its length only, so that no request
 // occupies an episode. The test ends by its deadline otherwise.
 func TestManyInstructions(t *testing.T) {
+	testenv.SkipRace(t, "one client sends one request after the other, each of 600,000 messages")
 	p := provider(t, func(modeltest.Chat) modeltest.Response { return modeltest.Response{Text: "said"} })
 	s := newSite(t, p.URL(modeltest.FormatOpenAI), nil)
 	e, _, variables := s.play(0)

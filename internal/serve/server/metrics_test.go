@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -51,6 +52,7 @@ func replayed(t *testing.T, instance string, turns []task.Turn) (figures []strin
 
 // Whoever makes the same calls sees the same figures, under a fault or not.
 func TestMetricsTellNothingOfFaults(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	s, _ := openHarbour(t)
 	clean, differed := s.Clean(), 0
 	for _, in := range s.Instances {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -92,6 +93,7 @@ const (
 
 // Every proven plan is rewarded with 1, a wrong answer and silence with 0, in each style; rows list all that is called.
 func TestNemoGymPlans(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	s, _ := openHarbour(t)
 	tasks := s.Index()
 	h := server.NewHandler(newCore(t, nil), server.Options{})
@@ -223,6 +225,7 @@ func TestNemoGymSessions(t *testing.T) {
 
 // Sessions are bounded, and those that were verified make room.
 func TestNemoGymBounded(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	in := instances(t, task.StyleFunc)[0]
 	h := server.NewHandler(newCore(t, nil), server.Options{})
 	seed := fmt.Sprintf(`{"seatrial":{"instance":%q}}`, in.ID)
@@ -302,6 +305,7 @@ func TestNemoGymReservedNames(t *testing.T) {
 
 // Rows name instances without their conditions where there are aliases.
 func TestNemoGymAliases(t *testing.T) {
+	testenv.SkipRace(t, oneClient)
 	core := newCore(t, func(c *server.Config) { c.AliasKey = []byte("a key of thirty-two bytes .......") })
 	h := server.NewHandler(core, server.Options{})
 	rows := gymRows(t, h, "")

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/task"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -62,6 +63,7 @@ func piece(random *rand.Rand, letters []string, longest int) task.Value {
 // TestReplacedFunctionsReturnWhatSQLiteDoes compares with SQLite's own functions, with texts of all kinds. What they
 // return for valid texts does not depend on the database's encoding.
 func TestReplacedFunctionsReturnWhatSQLiteDoes(t *testing.T) {
+	testenv.SkipRace(t, "it makes one query after the other")
 	const rounds = 3000
 	oracle := plain(t, "UTF-8")
 	for _, c := range []struct {
@@ -132,6 +134,7 @@ const (
 // TestOneCallCountsAsSteps calls functions once on long texts, where SQLite's own need minutes: the limit of steps ends
 // them, at the same step every time.
 func TestOneCallCountsAsSteps(t *testing.T) {
+	testenv.SkipRace(t, "it makes one query after the other")
 	w := openWorld(t, makeFile(t, music), Options{Steps: 10_000_000})
 	for _, call := range []string{
 		"instr(" + long + ", " + half + ")",

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/task"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -217,6 +218,7 @@ func describe(sch *schema.Database) string {
 
 // TestGrowRandomSchemas grows neighbours of schemas that no person would write.
 func TestGrowRandomSchemas(t *testing.T) {
+	testenv.SkipRace(t, "it grows one database after the other")
 	filled, tables := 0, 0
 	for seed := range uint64(60) {
 		f, n := growRandom(t, seed)

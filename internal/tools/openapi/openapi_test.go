@@ -87,6 +87,7 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 // TestDocuments writes a document for every database of the demo and, where they are at hand, of Spider and BIRD. With
 // SEATRIAL_OPENAPI the documents are kept in that folder, for ci/openapi-lint.sh.
 func TestDocuments(t *testing.T) {
+	testenv.SkipRace(t, "it writes one document after the other")
 	specs := []string{"demo"}
 	if shared := testenv.SharedFolder(); shared != "" {
 		specs = append(specs, "spider:"+filepath.Join(shared, "data", "spider"), "bird:"+filepath.Join(shared, "data",
