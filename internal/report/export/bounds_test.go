@@ -63,7 +63,11 @@ func TestWritersNeedConstantMemory(t *testing.T) {
 			}
 			write := func(from, to int) uint64 {
 				for n := from; n < to; n++ {
-					if err := w.write(t.Context(), like(list[n%len(list)], fmt.Sprintf("%032x", n%500), nil)); err != nil {
+					e, id := list[n%len(list)], fmt.Sprintf("%032x", n%500)
+					if _, reads := w.(*pairs); reads { // episodes again, so they must be the run's
+						id = e.Transcript.Header.ID
+					}
+					if err := w.write(t.Context(), like(e, id, nil)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -239,6 +240,9 @@ func (p *pairs) write(ctx context.Context, e *played) error {
 		return nil
 	}
 	other, err := p.read(ctx, others[at].episode)
+	if err == nil && other == nil {
+		err = diag.Usagef("%s: episode %s changed while it was read", p.x.run.Path, others[at].episode)
+	}
 	if err != nil {
 		return err
 	}
