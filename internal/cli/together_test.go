@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/report/recipe"
 )
 
 // TestKindsOfCorporaAreReportedApart reproduces on questions with SQL and on tools that cannot be run, apart and in one
 // command. The tables that are limited to one kind have the same figures.
 func TestKindsOfCorporaAreReportedApart(t *testing.T) {
+	testenv.SkipRace(t, "it gives commands one after the other; the scripts race them")
 	t.Chdir(t.TempDir())
 	board := map[string]string{}
 	for i, q := range [][3]string{
