@@ -138,6 +138,23 @@ func differenceColumns[R contrasted](why func(R) string) []table.Column[R] {
 }
 
 // pairsText says how many of the instances are paired.
+// PairedColumn is the difference of a pair, with the number and the share of the units that are paired.
+func PairedColumn(key, why string) table.Column[*Pair] {
+	return table.Column[*Pair]{
+		Head: table.Head{Name: "b less a (pairs)", Right: true, Keys: []string{key, "paired_units", "paired_share"}},
+		Cell: func(p *Pair) table.Cell {
+			of := p.Units + p.OnlyA + p.OnlyB
+			if p.Difference == nil {
+				return table.Cell{Text: table.None, Values: []any{nil, p.Units, nil}, Why: why}
+			}
+			return table.Cell{
+				Text:   fmt.Sprintf("%s (%s)", table.Points(*p.Difference), pairsText(p.Units, of)),
+				Values: []any{*p.Difference, p.Units, *statistics.Share(float64(p.Units), of)},
+			}
+		},
+	}
+}
+
 func pairsText(paired, of int) string {
 	if paired == of {
 		return "all " + strconv.Itoa(of)

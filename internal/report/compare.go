@@ -198,6 +198,9 @@ type Flip struct {
 	B    float64 `json:"b"`
 }
 
+// Counted says how many units are paired, of those with a valid episode on a side.
+func (p *Pair) Counted() string { return pairsText(p.Units, p.Units+p.OnlyA+p.OnlyB) + " pairs" }
+
 // Paired is the difference with its interval.
 func (p *Pair) Paired() statistics.Estimate {
 	return statistics.Estimate{Value: p.Difference, CI95: p.CI95, Method: p.Method}

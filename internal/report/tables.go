@@ -321,16 +321,7 @@ func (r *Report) pairTable() *table.Table {
 			table.Text("kind", "kind", func(p row) string { return cmp.Or(p.Kind, ByAll) }),
 			rate("success a", "rate_a", func(p row) *float64 { return p.RateA }),
 			rate("success b", "rate_b", func(p row) *float64 { return p.RateB }),
-			{Head: table.Head{Name: "b less a (pairs)", Right: true, Keys: []string{"paired_difference", "paired_units",
-				"paired_share"}}, Cell: func(p row) table.Cell {
-				of := p.Units + p.OnlyA + p.OnlyB
-				share := statistics.Share(float64(p.Units), of)
-				if p.Difference == nil {
-					return table.Cell{Text: table.None, Values: []any{nil, p.Units, nil}, Why: why(p)}
-				}
-				return table.Cell{Text: fmt.Sprintf("%s (%s)", table.Points(*p.Difference), pairsText(p.Units, of)),
-					Values: []any{*p.Difference, p.Units, *share}}
-			}},
+			PairedColumn("paired_difference", why(nil)),
 			table.Interval("paired_difference_ci95", 1, table.Points, func(p row) statistics.Estimate { return p.Paired() }),
 			table.Text("unit", "unit", func(p row) string { return p.Unit }),
 			table.Number("correlation", "correlation", 6, table.Decimal, "all tasks of a side have the same rate",

@@ -64,8 +64,8 @@ func Verdict(pairs []Pair, a, b string) string {
 		if p.Test.Holm != nil {
 			name = "p (Holm)"
 		}
-		differences = append(differences, fmt.Sprintf("%s than %s under %s: %s points [%s, %s], %s %s", better, a, where,
-			table.Points(*p.Difference), table.Points(interval[0]), table.Points(interval[1]), name,
+		differences = append(differences, fmt.Sprintf("%s than %s under %s: %s points [%s, %s] over %s, %s %s", better, a,
+			where, table.Points(*p.Difference), table.Points(interval[0]), table.Points(interval[1]), p.Counted(), name,
 			table.PText(corrected)))
 	}
 	missed := fmt.Sprintf("no difference larger than %.1f points could have been missed", 100*elsewhere)

@@ -59,7 +59,7 @@ func (c *Comparison) pairTable() *table.Table {
 			table.Count("tasks", "tasks", 0, func(p row) int { return p.Tasks }),
 			table.Number("a", "rate_a", 0, table.Plain, why, func(p row) *float64 { return p.RateA }),
 			table.Number("b", "rate_b", 0, table.Plain, why, func(p row) *float64 { return p.RateB }),
-			table.Number("b less a", "difference", 0, table.Points, why, func(p row) *float64 { return p.Difference }),
+			report.PairedColumn("difference", why),
 			table.Interval("difference_ci95", 0, table.Points, func(p row) statistics.Estimate { return p.Stated() }),
 			table.Number("p", "p", 0, table.PValue, why, func(p row) *float64 { return p.Test.P }),
 			table.Number("p (Holm)", "p_holm", 0, table.PValue, "only kinds are corrected",

@@ -63,7 +63,7 @@ func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Si
 		switch body := s.Tool.Body; {
 		case reason != "":
 			return reason
-		case body.Engine == task.EngineSQLite && !sqlast.ReadsTable(body.Statement):
+		case body.Statement != "" && !sqlast.ReadsTable(body.Statement):
 			return fault.ReasonNoRows // what follows from its arguments alone has no source
 		case fits == nil:
 			return ""
