@@ -137,7 +137,6 @@ func differenceColumns[R contrasted](why func(R) string) []table.Column[R] {
 	}
 }
 
-// pairsText says how many of the instances are paired.
 // PairedColumn is the difference of a pair, with the number and the share of the units that are paired.
 func PairedColumn(key, why string) table.Column[*Pair] {
 	return table.Column[*Pair]{
@@ -155,6 +154,7 @@ func PairedColumn(key, why string) table.Column[*Pair] {
 	}
 }
 
+// pairsText says how many of the instances are paired.
 func pairsText(paired, of int) string {
 	if paired == of {
 		return "all " + strconv.Itoa(of)
