@@ -238,9 +238,11 @@ func (a *app) build(ctx context.Context, o pipeline.Options, out string, key ed2
 	if r.Tasks == 0 {
 		e := &diag.Error{Exit: diag.ExitFailed, Message: "no task was published"}
 		if len(built.Rejected) > 0 {
-			e.Message += "; the first example was rejected because: " + built.Rejected[0].Message
+			first := built.Rejected[0]
+			e.Message += fmt.Sprintf("; the first example (%s:%d) was rejected because: %s", first.File, first.Line,
+				first.Message)
 		}
-		why := filepath.Join(out, suite.FileRejected) + " says why of each example"
+		why := filepath.Join(out, suite.FileRejected) + " lists the reason of each example"
 		if o.Limit > 0 && len(built.Rejected) >= o.Limit {
 			why += fmt.Sprintf("; a larger limit reads more, such as --limit %d", 2*o.Limit)
 		}

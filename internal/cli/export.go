@@ -83,7 +83,7 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Format, "format", "", "write the selected episodes as "+strings.Join(export.Names(), ", ")+
 		"; or the instances of a suite as "+convert.Harbor)
 	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,
-		"the `CONDITION` whose instances are written, as surface:3")
+		"the `CONDITION` whose instances are written, such as surface:3")
 	cmd.Flags().StringVar(&bundle, "bundle", "", "write the selected episodes of a run to this `FILE`")
 	cmd.Flags().IntVar(&o.Filter.Limit, "limit", 0, "at most so many episodes, or tasks of "+convert.Harbor+
 		"; 0 takes all")

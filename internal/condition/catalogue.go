@@ -141,13 +141,14 @@ var requestConditions = []entry{
 	{Info: Info{
 		Name: NameSurface, Kind: KindRequest,
 		Parameter: &Parameter{Symbol: "STRENGTH", Name: "strength", Minimum: 1, Maximum: 5, Default: 3},
-		Summary: "writes the request with slips of the keyboard, other case, punctuation and forms of numbers, dates " +
-			"and names",
+		Summary: "writes the request with typing errors, and with other capitals, punctuation and forms of numbers, " +
+			"dates and names",
 		Source: sourceRFC + "meaning-preserving rephrasings",
 	}, role: RoleClean, settles: []string{settlesWording}},
 	{Info: Info{
 		Name: NameParaphrase, Kind: KindRequest,
-		Summary: "says the request in other words, every value kept", Source: sourceRFC + "meaning-preserving rephrasings",
+		Summary: "says the request in other words, and keeps every value",
+		Source:  sourceRFC + "meaning-preserving rephrasings",
 	}, role: RoleClean, settles: []string{settlesWording}},
 	{Info: Info{
 		Name: NameRestate, Kind: KindRequest,
@@ -215,16 +216,17 @@ var toolkitConditions = []entry{
 	{
 		Info: Info{
 			Name: NameReplaceTool, Kind: KindToolkit, Parameter: tools(MinimumReplaced, defaultReplaced),
-			Summary: "shows N tools in which the most similar wrong tools replace the right ones, and beside it the complete N",
-			Source:  sourceICT + "replacement of relevant API",
+			Summary: "shows N tools in which the most similar wrong tools replace the right ones; a second instance shows N " +
+				"with the right ones",
+			Source: sourceICT + "replacement of relevant API",
 		},
 		toolkit: always(toolkit.Chosen{}), choice: true, role: RoleHopeless,
 	},
 	{
 		Info: Info{
 			Name: NameRelatedTools, Kind: KindToolkit, Parameter: tools(1, 0),
-			Summary: "shows the tools of the plans and the N most similar ones that cannot give the answer, beside gold-tools " +
-				"(tools that cannot be run: beside the question's own)",
+			Summary: "shows the tools of the plans and the N most similar ones that cannot give the answer; a second instance " +
+				"is under gold-tools (where tools cannot be run, it is the question with its own tools)",
 			Source: sourceRFC + "expanding agent's toolkit",
 		},
 		toolkit: always(toolkit.Chosen{}), choice: true, role: RoleClean, beside: NameGoldTools,
@@ -232,8 +234,8 @@ var toolkitConditions = []entry{
 	{
 		Info: Info{
 			Name: NameUnrelatedTools, Kind: KindToolkit, Parameter: tools(1, 0),
-			Summary: "shows the tools of the plans and N of the least similar ones, beside gold-tools: the control of " +
-				"related-tools",
+			Summary: "shows the tools of the plans and N of the least similar ones, as a control of related-tools; a second " +
+				"instance is under gold-tools",
 			Source: sourceRFC + "future work on tools that are not relevant",
 		},
 		toolkit: always(toolkit.Chosen{}), choice: true, role: RoleClean, beside: NameGoldTools,
@@ -319,7 +321,8 @@ const ReasonNoWording = "no_wording"
 // Refusals explains the reasons of refusals.
 func Refusals() map[string]string {
 	reasons := map[string]string{
-		ReasonNoWording: "the request has no such wording: see the reason under the condition of the request alone",
+		ReasonNoWording: "the request cannot be reworded so; see the refusal of the same condition without one of the " +
+			"toolkit",
 	}
 	maps.Copy(reasons, toolkit.Reasons)
 	maps.Copy(reasons, fault.Reasons)

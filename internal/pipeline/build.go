@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/describe"
@@ -1109,7 +1108,7 @@ func Reasons() map[string]string {
 		"missing_database": "the corpus has no file for the database",
 		reasonUnreadable: "the file is not a database that can be opened and read, its texts are too long to be sorted, or " +
 			"no database can be made of the schema",
-		"unparsable_sql":  "the SQL is not SQLite's grammar",
+		"unparsable_sql":  "the SQL is not in SQLite's grammar",
 		"not_a_select":    "the SQL is not one SELECT",
 		"unknown_name":    "the SQL names a table or column that the database does not have",
 		"unsupported_sql": "the SQL runs but is outside what is compiled",
@@ -1138,7 +1137,7 @@ func Reasons() map[string]string {
 	maps.Copy(reasons, instances.Reasons())
 	maps.Copy(reasons, toolsets.Reasons())
 	for _, r := range questions.Reasons() {
-		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
+		reasons[string(r.Reason)] = r.Summary
 	}
 	return reasons
 }

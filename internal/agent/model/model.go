@@ -147,9 +147,13 @@ type Options struct {
 // Open makes the client of a specification PROVIDER/NAME. The name may contain slashes. An unknown provider, a missing
 // key, a bad address, or a spending limit without a price for the model is an error of exit code 2.
 func Open(spec string, o Options) (Client, error) {
-	of, name, _ := strings.Cut(spec, "/")
+	of, name, named := strings.Cut(spec, "/")
 	i := slices.IndexFunc(providers, func(p *provider) bool { return p.name == of })
-	if i < 0 {
+	switch {
+	case i < 0 && !named:
+		return nil, diag.Usagef("model %q names no provider", spec).
+			WithHint("write PROVIDER/NAME, such as openai/%s; providers: %s", spec, strings.Join(providerNames(), ", "))
+	case i < 0:
 		return nil, diag.Unknown("model provider", of, providerNames())
 	}
 	c, err := openAt(providers[i], name, spec, o)

@@ -317,7 +317,7 @@ func TestOpenRefuses(t *testing.T) {
 		want string
 	}{
 		"opnai/x":      {Options{APIKey: "k"}, `did you mean "openai"`},
-		"x":            {Options{}, "unknown model provider"},
+		"x":            {Options{}, "names no provider"},
 		"openai":       {Options{APIKey: "k"}, "no model"},
 		"openai/":      {Options{APIKey: "k"}, "no model"},
 		"openai/a":     {Options{}, "OPENAI_API_KEY"},

@@ -96,7 +96,7 @@ var protocols = []struct {
 	{Info{Name: SQL, Loops: 1,
 		Description: "one reply with one SQL query in place of calls; its rows are the answer"}, newSQL},
 	{Info{Name: "tools", Loops: 10, OpenLoops: openLoops,
-		Description: "native tool calling in a loop; calls may be parallel, acts are tools"}, newNativeLoop},
+		Description: "native tool calling in a loop; calls may be parallel; answering and declining are tools too"}, newNativeLoop},
 	{Info{Name: "react", Loops: 10, OpenLoops: openLoops,
 		Description: "Thought, Action, Action Input and Observation in text, one action a reply"}, newReact},
 	{Info{Name: CodeAct, Loops: 15, OpenLoops: openLoops, Code: true,

@@ -35,9 +35,9 @@ func RequestReasons() map[string]string {
 	reasons := map[string]string{
 		ReasonFewValues: "no value that can be left out has four others that a task could be about in its place: that " +
 			"can be said, and have an answer",
-		ReasonFewAlike: "fewer than five requests that differ in the value alone become the same when it is left out",
-		ReasonToldByTool: "no argument takes the missing value: a tool of the plans contains it, and among few tools that " +
-			"tells it",
+		ReasonFewAlike: "fewer than five requests differ in the value alone, so that leaving it out makes them the same",
+		ReasonToldByTool: "a tool of the plans contains the missing value instead of taking it as an argument: where few " +
+			"tools are shown, that gives the value away",
 		ReasonFewAnswers:   "fewer than five of the values have right answers that differ from each other",
 		ReasonUncertified:  "the task's plan does not give gold under the new wording",
 		ReasonNotClarified: "the user does not tell the value to whoever asks for it, or the plan does not give gold then",

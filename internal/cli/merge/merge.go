@@ -17,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report/runs"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
@@ -40,7 +41,7 @@ func (h *Host) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge RUN... --out FILE",
 		Short: "Join runs that were played apart, such as the parts of --shard, into one",
-		Long: "Joins runs of one suite with the same settings, --shard apart. The result is the run that one machine\n" +
+		Long: "Joins runs of one suite whose settings differ in --shard alone. The result is the run that one machine\n" +
 			"would have made: an episode that several runs contain counts once, and a valid episode replaces one in which\n" +
 			"the provider or Seatrial failed. If two runs contain different valid transcripts of one episode, nothing is\n" +
 			"written. seatrial resume plays what is missing.",
@@ -59,7 +60,7 @@ func (h *Host) Command() *cobra.Command {
 			if h.JSON() {
 				return h.PrintJSON(m.Merge)
 			}
-			h.Printf("%d episodes of %d runs: %s\n", m.Episodes, m.Runs, out)
+			h.Printf("%s of %s: %s\n", table.Counted(m.Episodes, "episode"), table.Counted(m.Runs, "run"), out)
 			if m.Repeated > 0 {
 				h.Printf("%d of them are in several runs and count once.\n", m.Repeated)
 			}

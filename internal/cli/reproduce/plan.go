@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/agent/policy"
@@ -254,7 +253,7 @@ func (m *measure) add(
 		}
 		apart := map[string][]*suite.Instance{} // by condition: what is shown depends on it most
 		for _, in := range played {
-			_, under, _ := strings.Cut(in.ID, "/")
+			under := in.Specification().String()
 			apart[under] = append(apart[under], in)
 		}
 		for _, under := range slices.Sorted(maps.Keys(apart)) {

@@ -141,8 +141,8 @@ func (h *Host) Command() *cobra.Command {
 		}
 	}
 	f.Lookup("judge").Usage = "model as PROVIDER/NAME that assesses explanations of the protocol explain, also of " +
-		"finished runs; with --writer, where a suite is built under restate, it also says whether a value in another form " +
-		"means the same, and of the rest style, whether the texts of endpoints are right"
+		"finished runs. With --writer it also judges what the writer wrote: whether a value in another form means the " +
+		"same (restate), and whether the texts of endpoints are right (style rest)"
 	return cmd
 }
 

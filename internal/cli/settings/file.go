@@ -51,7 +51,8 @@ func Fill(cmd *cobra.Command, from Sources) error {
 		variable := variableOf(f)
 		if value := from.Getenv(variable); value != "" {
 			if err := cmd.Flags().Set(f.Name, value); err != nil {
-				failure = diag.Usagef("%s: %s", variable, ValueMessage(err))
+				failure = diag.Usagef("%s: %s", variable, ValueMessage(err)).
+					WithHint("%s says what --%s takes", cmd.CommandPath()+" --help", f.Name)
 			}
 		} else if s, ok := section[f.Name]; ok {
 			failure = s.apply(cmd, f.Name, file)
@@ -113,7 +114,8 @@ type setting struct {
 func (s setting) apply(cmd *cobra.Command, flag, file string) error {
 	for _, v := range s.values {
 		if err := cmd.Flags().Set(flag, v); err != nil {
-			return diag.Usagef("%s: %s", strings.ReplaceAll(flag, "-", "_"), ValueMessage(err)).At(file, s.line, s.column)
+			return diag.Usagef("%s: %s", strings.ReplaceAll(flag, "-", "_"), ValueMessage(err)).
+				WithHint("%s says what --%s takes", cmd.CommandPath()+" --help", flag).At(file, s.line, s.column)
 		}
 	}
 	return nil

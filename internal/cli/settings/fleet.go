@@ -32,9 +32,10 @@ func (f *Fleet) Active() bool { return f.Listen != "" || len(f.Servers) > 0 }
 func (f *Fleet) CoordinatorFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Listen, "listen", "",
 		"let workers on other machines play too: start a NATS server at `nats://HOST:PORT`; see seatrial worker")
-	flags.StringSliceVar(&f.Servers, "nats", nil, "the same on NATS servers of your own, as `URL,URL,URL`")
+	flags.StringSliceVar(&f.Servers, "nats", nil, "like --listen, on NATS servers of your own: `URL,URL,URL`")
 	flags.StringSliceVar(&f.Monitors, "nats-monitor", nil,
-		"addresses of those servers' monitoring, as http://HOST:8222: warn if they do not force each write to the disk")
+		"addresses at which the servers of --nats are monitored, such as http://HOST:8222: warn if they do not force "+
+			"each write to the disk")
 	flags.IntVar(&f.Slots, "own-workers", -1,
 		"with --listen or --nats, episodes that this process plays itself at the same time; -1 takes --workers and "+
 			"--concurrency, 0 leaves all to workers")

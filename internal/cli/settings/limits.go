@@ -85,7 +85,7 @@ func bytesBelow(text string, most int64) (int64, error) {
 func ResourceFlags(f *pflag.FlagSet, timeout, whole *time.Duration, memory *int64) {
 	f.DurationVar(timeout, "example-timeout", *timeout, "an example that takes longer ends the command; 0 is no limit")
 	f.DurationVar(whole, "max-time", 0, "the command ends when it takes longer; 0 is no limit")
-	f.Var(sizeFlag(memory), "max-memory", "the command ends when it uses more memory, as 4GiB; 0 is no limit")
+	f.Var(sizeFlag(memory), "max-memory", "the command ends when it uses more memory, such as 4GiB; 0 is no limit")
 	f.Lookup("max-memory").DefValue = usualMemoryText
 }
 

@@ -195,19 +195,19 @@ func (r *Run) conversationFlags() {
 	f.StringVar(&r.BaseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&r.Extra, "extra", nil, "FIELD=JSON to add to every request, in the provider's own form")
 	f.StringSliceVar(&r.Hints, "hints", nil,
-		"run once with each kind of advice on faults, as arms: "+strings.Join(episode.Hints(), ",")+"; "+
+		"run once with each kind of advice on faults, as arms: any of "+strings.Join(episode.Hints(), ",")+"; "+
 			episode.HintCheck+" sends back one answer that comes before any result, or right after a call that failed")
 	f.StringSliceVar(&r.Budgets, "budgets", nil,
-		"run once with each multiple of the task's base budget of turns and calls, as arms: 0.5,1,2,4")
+		"run once with each multiple of the task's base budget of turns and calls, as arms, such as 0.5,1,2,4")
 	f.BoolVar(&r.Informed, "informed-retry", false, "models try once more after a failure: they are told that they "+
 		"failed, by the grader's verdict, and not the answer")
-	f.StringSliceVar(&r.Shots, "shots", nil, "run once with each number of examples before the question, as arms: 0,4; "+
-		"half of them are incomplete; drawn by seed from the validation split")
+	f.StringSliceVar(&r.Shots, "shots", nil, "run once with each number of examples before the question, as arms, "+
+		"such as 0,4; half of the examples are incomplete; all are drawn by the seed from the validation split")
 	f.StringVar(&r.Prompts, "prompts", prompt.NameDefault, "the texts that models are sent: "+
 		strings.Join(prompt.BuiltIn(), " or ")+", or a folder of your own; see seatrial prompts")
 	f.StringVar(&r.Interpreter, "interpreter", "", "what runs the Python of agents that write code: native (the "+
 		"system's, in a sandbox) or wasi; empty takes the first that works")
-	f.Var(&r.Limits, "python-limits", "what agents' code may use, as block-time=20s,memory=256MiB: "+
+	f.Var(&r.Limits, "python-limits", "what agents' code may use, such as block-time=20s,memory=256MiB; names: "+
 		strings.Join(limitNames(), ", "))
 }
 
@@ -223,10 +223,10 @@ func (r *Run) executionFlags() {
 		"run agents' code with your own rights: it can read, change and send whatever you can")
 	PythonFlag(f, &r.PythonFile)
 	f.Var(sizeFlag(&r.CommandMemory), "command-memory",
-		"memory of all commands together, as 4GiB: beyond it the largest is ended; 0 is no limit")
+		"memory of all commands together, such as 4GiB; above it the largest command is ended; 0 is no limit")
 	f.Lookup("command-memory").DefValue = usualMemoryText
 	f.IntVar(&r.CommandProcesses, "command-processes", usualProcesses,
-		"processes and threads of all commands together, likewise; 0 is no limit")
+		"processes and threads of all commands together; above it the largest command is ended; 0 is no limit")
 }
 
 func (r *Run) providerFlags() {
@@ -284,7 +284,7 @@ func (r *Run) ProviderFlags(f *pflag.FlagSet) {
 }
 
 // OTLPUsage is the help of --otlp.
-const OTLPUsage = "send traces and metrics to the OpenTelemetry collector at this `URL`, as http://127.0.0.1:4318"
+const OTLPUsage = "send traces and metrics to the OpenTelemetry collector at this `URL`, such as http://127.0.0.1:4318"
 
 // EmbeddingsUsage is the help of --embeddings-url.
 const EmbeddingsUsage = "address of the server that embeds agents' search queries, where tools are found by meaning"

@@ -56,18 +56,32 @@ type Reason string
 
 // The closed list of reasons.
 const (
-	BadRow        Reason = "bad_row"        // not JSON, not an object, a field twice, or a value of the wrong type
-	BadEncoding   Reason = "bad_encoding"   // bytes or escapes that are not Unicode text
-	UnknownField  Reason = "unknown_field"  // a field that the format does not have
-	EmptyQuestion Reason = "empty_question" // no question, or only white space
-	EmptySQL      Reason = "empty_sql"      // no SQL, or only white space
-	BadDatabase   Reason = "bad_database"   // no database, or a name that no file can have
-	DuplicateID   Reason = "duplicate_id"   // an id that an earlier example has
+	BadRow        Reason = "bad_row"
+	BadEncoding   Reason = "bad_encoding"
+	UnknownField  Reason = "unknown_field"
+	EmptyQuestion Reason = "empty_question"
+	EmptySQL      Reason = "empty_sql"
+	BadDatabase   Reason = "bad_database"
+	DuplicateID   Reason = "duplicate_id"
 )
 
+// Meaning is a reason with what it means.
+type Meaning struct {
+	Reason  Reason
+	Summary string
+}
+
 // Reasons lists the closed list in its documented order.
-func Reasons() []Reason {
-	return []Reason{BadRow, BadEncoding, UnknownField, EmptyQuestion, EmptySQL, BadDatabase, DuplicateID}
+func Reasons() []Meaning {
+	return []Meaning{
+		{BadRow, "the example is not a JSON object, has a field twice, or a value of the wrong type"},
+		{BadEncoding, "the example contains bytes or escapes that are not Unicode text"},
+		{UnknownField, "the example has a field that the format does not have"},
+		{EmptyQuestion, "the example has no question, or only white space"},
+		{EmptySQL, "the example has no SQL, or only white space"},
+		{BadDatabase, "the example names no database, or a name that no file can have"},
+		{DuplicateID, "the example has the id of an earlier one"},
+	}
 }
 
 // Rejected is an example that could not be read. It is counted and reported, and goes no further.

@@ -53,7 +53,7 @@ func checkCorpus(t testing.TB, c *Corpus) {
 		ids[e.ID] = e
 	}
 	for _, r := range c.Rejected {
-		if !slices.Contains(Reasons(), r.Reason) || r.Message == "" || r.ID == "" ||
+		if !slices.ContainsFunc(Reasons(), func(m Meaning) bool { return m.Reason == r.Reason }) || r.Message == "" || r.ID == "" ||
 			r.Position.Line < 1 || r.Position.Column < 1 {
 			t.Errorf("rejected without an account: %+v", r)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -29,10 +30,9 @@ const (
 // Severities lists the severities, worst first.
 func Severities() []string { return []string{Error, Warning, Note} }
 
-// Codes of findings: a closed list, see [Kinds]. Where a build rejects an example because of a finding, the code is
-// the build's reason.
+// Codes of findings: with [questions.Reasons] a closed list, see [Kinds]. Where a build rejects an example because of a
+// finding, the code is the build's reason.
 const (
-	CodeUnreadable    = "unreadable_example"
 	CodeNoDatabase    = "missing_database"
 	CodeBadDatabase   = "unreadable_database"
 	CodeUnparsable    = sqlast.ReasonParse
@@ -43,7 +43,8 @@ const (
 	CodeContradiction = "contradicting_answers"
 	CodeUnsupported   = sqlast.ReasonUnsupported
 	CodeTooLarge      = sqlast.ReasonTooLarge
-	CodeUnproven      = "unproven"
+	CodePlanFails     = proof.ReasonPlanFails
+	CodePlanDisagrees = proof.ReasonPlanDisagrees
 	CodeTie           = "tie"
 	CodeEmpty         = "empty_result"
 	CodeLong          = proof.ReasonTooMany
@@ -88,8 +89,11 @@ type Kind struct {
 
 // Kinds lists every kind of finding, worst first. Findings of one example are in this order.
 func Kinds() []Kind {
-	return []Kind{
-		{CodeUnreadable, Error, "the line or entry cannot be read as an example"},
+	var kinds []Kind
+	for _, r := range questions.Reasons() {
+		kinds = append(kinds, Kind{string(r.Reason), Error, r.Summary})
+	}
+	return append(kinds, []Kind{
 		{CodeNoDatabase, Error, "the corpus has no file for the database"},
 		{CodeBadDatabase, Error, "the database cannot be opened and read"},
 		{CodeUnparsable, Error, "the SQL is not in SQLite's grammar"},
@@ -101,7 +105,8 @@ func Kinds() []Kind {
 		{CodeUnsupported, Warning, "the SQL runs, but is outside what is compiled"},
 		{CodeTooLarge, Warning, "the SQL is beyond a bound on bytes, literals, columns or nesting"},
 		{CodeCostly, Warning, "the SQL needs more steps or memory than a statement may"},
-		{CodeUnproven, Warning, "the tools made from the SQL do not return its answer"},
+		{CodePlanFails, Warning, "a call of a tool made from the SQL fails"},
+		{CodePlanDisagrees, Warning, "the tools made from the SQL return another answer than the SQL"},
 		{CodeTie, Warning, "several answers are right: a LIMIT splits rows that tie"},
 		{CodeEmpty, Warning, "the answer is empty"},
 		{CodeLong, Warning, "the answer has more rows than are published"},
@@ -126,7 +131,7 @@ func Kinds() []Kind {
 		{CodeSurvivor, Note, "no data kills a mutant of the SQL"},
 		{CodeSurvivingJoin, Note, "no data kills a mutant of a join of the SQL"},
 		{CodeDescription, Note, "a description could not be read, or only in part"},
-	}
+	}...)
 }
 
 // Parts of an example that a finding is in.

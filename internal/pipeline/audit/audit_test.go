@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	_ "modernc.org/sqlite" // the driver in which the databases of tests are made
@@ -246,7 +247,7 @@ func TestEachDefectIsFound(t *testing.T) {
 			t.Errorf("line %d: %q does not say %q", i+1, got[i+1][0], e.says)
 		}
 	}
-	if last := got[len(lines)]; len(last) != 1 || last[0].Code != CodeUnreadable {
+	if last := got[len(lines)]; len(last) != 1 || last[0].Code != string(questions.EmptyQuestion) {
 		t.Errorf("the unreadable line: %v", last)
 	}
 	if r.Examples != len(lines) {
@@ -256,10 +257,11 @@ func TestEachDefectIsFound(t *testing.T) {
 
 // TestEveryKindIsPlanted checks that the planted examples cover the closed list of kinds.
 func TestEveryKindIsPlanted(t *testing.T) {
-	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeBadDatabase, CodeUnsupported,
-		CodeTooLarge,
-		CodeUnproven, CodeLong, CodeCostly,
-		CodeDescription)
+	elsewhere := append(slices.Clone(unlisted), CodeNoDatabase, CodeBadDatabase, CodeUnsupported, CodeTooLarge, CodePlanFails,
+		CodePlanDisagrees, CodeLong, CodeCostly, CodeDescription)
+	for _, r := range questions.Reasons() {
+		elsewhere = append(elsewhere, string(r.Reason))
+	}
 	found := map[string]bool{}
 	for _, e := range plantedExamples() {
 		for _, w := range e.want {

@@ -115,7 +115,7 @@ func (s *subject) addIn(code, part string, offset int, message, suggestion strin
 // unreadable returns the finding for an example that the corpus could not read.
 func unreadable(corpusName string, r *questions.Rejected) Finding {
 	return Finding{
-		Code: CodeUnreadable, Position: r.Position, Corpus: corpusName, ID: r.ID, Database: r.Database,
+		Code: string(r.Reason), Position: r.Position, Corpus: corpusName, ID: r.ID, Database: r.Database,
 		Message: r.Message, Suggestion: r.Hint,
 	}
 }
@@ -190,7 +190,7 @@ func outcome(ctx context.Context, s *subject) error {
 	}
 	// A result that is too long to publish need not fit an observation either.
 	if s.Proof != nil && s.Proof.Reason != "" && len(f.Result.Rows) <= s.longest {
-		s.add(CodeUnproven, s.Proof.Message, "report it: the SQL runs, and its tools should give the same")
+		s.add(s.Proof.Reason, s.Proof.Message, "report it: the SQL runs, and its tools should give the same")
 	}
 	return nil
 }

@@ -88,7 +88,8 @@ func StoreError(err error, path string) error {
 		return diag.Usagef("%s: no such run", path).WithHint("seatrial run SUITE --out %s", path)
 	}
 	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
-		return diag.Usagef("%s is a folder, and a run is a file", path)
+		return diag.Usagef("%s is a folder, and a run is a file", path).
+			WithHint("give the file that --out of seatrial run named; for a suite: seatrial run %s --agent gold", path)
 	}
 	return err
 }
