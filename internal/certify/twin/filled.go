@@ -119,7 +119,7 @@ const (
 func (s *Shelf) fit(t *task.Tool, n *Need) fit {
 	missing, topic := n.unfilled(t), s.sameTopic(t, n.Tool)
 	switch {
-	case missing == 0 && topic:
+	case missing == 0 && topic, n.sharesForm(t):
 		return serving
 	case missing == 1 && s.sameName(t, n.Tool), missing <= 1 && required(t).numbers-missing >= many,
 		s.Similarity(t, n.Tool) >= s.measure.Related:
@@ -127,6 +127,15 @@ func (s *Shelf) fit(t *task.Tool, n *Need) fit {
 	default:
 		return unfit
 	}
+}
+
+// sharesForm reports whether all that a tool requires can be filled, and it has an argument of the right call that the
+// needed tool does not require: both can be asked for the same form of an answer, such as years before today.
+func (n *Need) sharesForm(t *task.Tool) bool {
+	return t.Parameters != nil && n.Tool.Parameters != nil && n.unfilled(t) == 0 &&
+		slices.ContainsFunc(n.Arguments, func(name string) bool {
+			return !slices.Contains(n.Tool.Parameters.Required, name) && t.Parameters.Property(name) != nil
+		})
 }
 
 // many is the number of required numbers that are hardly filled by chance.

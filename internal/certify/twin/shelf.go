@@ -253,8 +253,9 @@ func (s *Shelf) Substitute(shown []*task.Tool, needs []Need) (*Substituted, *Ref
 		made.Toolkit = append(made.Toolkit, t.Name)
 		for i := range needs {
 			near := s.Similarity(t, needs[i].Tool)
-			if near >= Equivalent || near >= s.measure.Related &&
-				(needs[i].Takes(t) || about(s.subjectOf(t), s.subjectOf(needs[i].Tool))) {
+			if near >= Equivalent || needs[i].sharesForm(t) ||
+				near >= s.measure.Related &&
+					(needs[i].Takes(t) || about(s.subjectOf(t), s.subjectOf(needs[i].Tool))) {
 				return nil, &Refusal{reasonOtherServes, t.Name + " would stay and may do what " + needs[i].Tool.Name + " does"}
 			}
 		}

@@ -188,3 +188,33 @@ func TestSimilar(t *testing.T) {
 		t.Error("the strict choice adds a tool that takes the same arguments")
 	}
 }
+
+// TestSameForm: a tool that can be asked for the same form of an answer may serve, whatever the names: it is no
+// substitute, and does not stay beside one.
+func TestSameForm(t *testing.T) {
+	era := shelved("geology.get_era", "Get the period of a geological era.", "era_name")
+	event := shelved("history.get_event_date", "Look up when something happened.", "event_name")
+	other := shelved("history.get_leader", "Look up who ruled a country then.", "country")
+	for _, tool := range []*task.Tool{era, event} {
+		tool.Parameters.Properties = append(tool.Parameters.Properties,
+			task.Property{Name: "calculate_years_ago", Schema: &task.Schema{Types: []string{"boolean"}}})
+	}
+	s, err := NewShelf(t.Context(), Lexical, []*task.Tool{era, event, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := Need{Tool: era, Arguments: []string{"era_name", "calculate_years_ago"}, Values: []any{"Ice age", true}}
+	plain := Need{Tool: era, Arguments: []string{"era_name"}, Values: []any{"Ice age"}}
+	for _, c := range []struct {
+		tool *task.Tool
+		need Need
+		want fit
+	}{{event, asked, serving}, {event, plain, unfit}, {other, asked, unfit}} {
+		if got := s.fit(c.tool, &c.need); got != c.want {
+			t.Errorf("%s for %v: %d, want %d", c.tool.Name, c.need.Arguments, got, c.want)
+		}
+	}
+	if _, refusal := s.Substitute([]*task.Tool{era, event}, []Need{asked}); refusal == nil || refusal.Reason != reasonOtherServes {
+		t.Errorf("a tool that stays may serve: %v", refusal)
+	}
+}
