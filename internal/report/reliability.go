@@ -3,11 +3,11 @@ package report
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // Reliability is how steady a subject's episodes are (Rabanser et al. 2026, "Towards a Science of AI Agent
@@ -68,12 +68,9 @@ func (r *Row) changes(among []string) bool {
 	if r.Strike != nil || r.Condition == "" || r.Role != roleClean {
 		return false
 	}
-	for name := range strings.SplitSeq(r.Condition, "+") {
-		if name, _, _ = strings.Cut(name, ":"); !slices.Contains(among, name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(suite.ParseSpecification(r.Condition).Names(), func(name string) bool {
+		return !slices.Contains(among, name)
+	})
 }
 
 func reliabilityOf(g *Group, o Options) Reliability {

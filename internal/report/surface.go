@@ -8,6 +8,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // Surface is a point of the reliability surface ("ReliabilityBench", arXiv 2601.06112): the chance that K trials of an
@@ -32,13 +33,9 @@ func (r *Row) place() (rewording string, load int, ok bool) {
 	default:
 		return "", 0, false
 	}
-	var names []string
-	for part := range strings.SplitSeq(beside, "+") {
-		name, _, _ := strings.Cut(part, ":")
-		if name != "" && !slices.Contains(rewordings, name) {
-			return "", 0, false
-		}
-		names = append(names, name)
+	names := suite.ParseSpecification(beside).Names()
+	if slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(rewordings, name) }) {
+		return "", 0, false
 	}
 	return strings.Join(names, "+"), load, true
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // Filter selects episodes. Its zero value selects all of them.
@@ -109,11 +110,7 @@ func (f *Filter) Selects(r *report.Row) bool {
 // ConditionsOf lists the names by which a filter finds the conditions of a row: exec.timeout and exec.
 func ConditionsOf(r *report.Row) []string {
 	var names []string
-	for text := range strings.SplitSeq(r.Condition, "+") {
-		name, _, _ := strings.Cut(text, ":")
-		if name == "" {
-			continue
-		}
+	for _, name := range suite.ParseSpecification(r.Condition).Names() {
 		names = append(names, name)
 		if group, _, ok := strings.Cut(name, "."); ok {
 			names = append(names, group)
