@@ -76,7 +76,7 @@ func checkStaticAccount(t *testing.T, s *suite.Suite) {
 	}
 }
 
-// plain writes a text with a blank for each run of signs that are no letters and no digits, in small letters.
+// plain writes a text with a blank for each run of signs that are neither letters nor digits, in small letters.
 func plain(s string) string {
 	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) &&

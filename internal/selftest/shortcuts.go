@@ -61,7 +61,7 @@ func (t *Trial) copies(ctx context.Context) ([]copied, error) {
 }
 
 // replicaShares returns the mean share of replicas that resemble a tool of the primary plan, the share by chance (of
-// all tools that are no replicas), and the number of instances with replicas.
+// all tools that are not replicas), and the number of instances with replicas.
 func (t *Trial) replicaShares(ctx context.Context) (found, chance float64, of int, err error) {
 	list, err := t.copies(ctx)
 	for _, c := range list {

@@ -90,7 +90,7 @@ func goldOfLine(t *testing.T, line string) *Gold {
 type tally struct {
 	right, wrong      int
 	refused, accepted [2]int
-	data, refusedData int // acceptable answers that are no text, and those of them that strict refuses
+	data, refusedData int // acceptable answers that are not text, and those of them that strict refuses
 }
 
 // judge counts the verdict on an answer and returns its name: strict if both readings accept it, lenient or refused.

@@ -128,7 +128,7 @@ func appendCanonical(key []byte, c *cell) []byte {
 	}
 }
 
-// appendOpaque appends JSON that is no value, and what is not JSON.
+// appendOpaque appends JSON that is not a value, and what is not JSON.
 func appendOpaque(key []byte, raw []byte) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) == nil {

@@ -132,7 +132,7 @@ func (e *SpendingError) Error() string {
 		e.SpentUSD, e.LimitUSD, e.EstimateUSD)
 }
 
-// classify turns an answer that is no reply into an error. Only 408, 409, 429 and 5xx may be tried again.
+// classify turns an answer that is not a reply into an error. Only 408, 409, 429 and 5xx may be tried again.
 func classify(status int, header http.Header, body []byte, now time.Time) *ProviderError {
 	message, codes := errorText(body)
 	e := &ProviderError{Status: status, Message: message, RetryAfter: retryAfter(header, now), codes: codes}

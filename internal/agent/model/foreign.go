@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Roles of the parts of a request that are no messages of the conversation.
+// Roles of the parts of a request that are not messages of the conversation.
 const (
 	RoleSystem = "system"
 	RoleTools  = "tools" // specifications of tools, as JSON

@@ -146,7 +146,7 @@ func (s *Shelf) sameName(a, b *task.Tool) bool {
 	return shared(s.subjectOf(a).name, s.subjectOf(b).name) > 0
 }
 
-// shared counts the words in both sets that are no verbs of tools.
+// shared counts the words in both sets that are not verbs of tools.
 func shared(a, b map[string]bool) int {
 	n := 0
 	for w := range a {

@@ -20,7 +20,7 @@ type Sources struct {
 	File    string // YAML with a section for each command; "" reads none
 	Getenv  func(string) string
 	Environ func() []string // nil where no variable is checked
-	Other   []string        // variables that are no flags
+	Other   []string        // variables that are not flags
 }
 
 // VariablePrefix begins the environment variables that are settings.

@@ -388,7 +388,7 @@ func (r *Run) Check() error {
 	)
 }
 
-// AtLeast refuses numbers below a bound, and those that are no number.
+// AtLeast refuses numbers below a bound, and those that are not numbers.
 func AtLeast[N int | int64 | float64](flag string, n, least N) error {
 	if n >= least {
 		return nil

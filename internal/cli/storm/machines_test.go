@@ -743,7 +743,7 @@ func copyRunning(t *testing.T, from, to string) {
 	}
 }
 
-// TestOtherBytesAreFound sends bytes that are no records, and one that contradicts what is committed. The run is as it
+// TestOtherBytesAreFound sends bytes that are not records, and one that contradicts what is committed. The run is as it
 // should be, and its coordinator says who sent what.
 func TestOtherBytesAreFound(t *testing.T) {
 	f := newFleet(t, 20, "gold", "random")

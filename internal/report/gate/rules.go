@@ -43,7 +43,7 @@ type Rule struct {
 	// Turns and Calls are what an episode may take without being a runaway.
 	Turns int `json:"turns,omitempty" yaml:"turns"`
 	Calls int `json:"calls,omitempty" yaml:"calls"`
-	// Most is the largest amount that an episode can have of a measure that is no share, such as its budget. Nil is not
+	// Most is the largest amount that an episode can have of a measure that is not a share, such as its budget. Nil is not
 	// known: then no episode is assumed to have more than twice the largest amount of the run.
 	Most    *float64 `json:"most,omitempty" yaml:"most"`
 	AtLeast *float64 `json:"at_least,omitempty" yaml:"at_least"`

@@ -247,7 +247,7 @@ func (c *catalog) sizes() (samples, planned, calls, slots int) {
 	return samples, planned, calls, slots
 }
 
-// slots counts the parameters of the style's tools, and those that are no data source.
+// slots counts the parameters of the style's tools, and those that are not data sources.
 func (c *catalog) slots() (all, apart int) {
 	for _, t := range c.Suite.Tools[c.style] {
 		if t.Parameters == nil {

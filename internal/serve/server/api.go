@@ -661,7 +661,7 @@ func (a *api) takeStep(w http.ResponseWriter, r *http.Request) {
 	a.write(w, r, http.StatusOK, &stepAnswer{Observations: result.Observations, Done: result.Done})
 }
 
-// say takes a step of an act that is no call.
+// say takes a step of an act that is not a call.
 func (a *api) say(w http.ResponseWriter, r *http.Request, body any, action func() task.Action) {
 	e := a.episode(w, r)
 	if e == nil || !a.read(w, r, body) {

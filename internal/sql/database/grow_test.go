@@ -151,7 +151,7 @@ func checkForeignKeys(t testing.TB, sch *schema.Database, w *World) {
 		r, err := c.query(context.Background(), "PRAGMA foreign_key_check("+quote(table.Name)+")", nil, limits{})
 		var refused *QueryError
 		if errors.As(err, &refused) && strings.HasPrefix(refused.Message, "foreign key mismatch") {
-			continue // a published key to columns that are no key of their table: checkKeys judges it
+			continue // a published key to columns that are not a key of their table: checkKeys judges it
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ const sketchNulls = 0.04
 
 // Sketch is an in-memory database under construction: steps add, change and remove rows, can be reverted, and
 // statements can run at any time. Every step respects primary, unique and foreign keys and NOT NULL. Foreign keys of
-// the schema may name columns that are no key of their target; then they only say where values come from. It is not
+// the schema may name columns that are not a key of their target; then they only say where values come from. It is not
 // safe for concurrent use.
 type Sketch struct {
 	sch     *schema.Database

@@ -101,7 +101,7 @@ func appendKey(dst []byte, v task.Value, collation string) []byte {
 		case "RTRIM":
 			typed = task.Text(strings.TrimRight(string(typed), " "))
 		}
-		// Not as JSON, in which different texts that are no valid UTF-8 are equal.
+		// Not as JSON, in which different texts that are not valid UTF-8 are equal.
 		dst = strconv.AppendInt(append(dst, 't'), int64(len(typed)), 10)
 		return append(append(dst, ':'), typed...)
 	case task.Real:

@@ -140,7 +140,7 @@ var particles = Set("out", "off", "up", "down", "away")
 var participles = Set("sold", "held", "won", "lost", "paid", "built", "written", "made", "taken", "given", "born",
 	"sent")
 
-// Plural returns the plural of a phrase. Its head takes the ending: the last word that is no unit, number or single
+// Plural returns the plural of a phrase. Its head takes the ending: the last word that is not a unit, number or single
 // letter, or the word before a final `of birth` or `in concert`.
 func Plural(tokens []string) []string {
 	if len(tokens) == 0 || tokens[0] == "is" || tokens[0] == "has" {

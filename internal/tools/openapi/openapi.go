@@ -41,7 +41,7 @@ type possible struct {
 // Document returns the OpenAPI 3.1 document of one database: a GET operation for each tool of the rest style, tagged by
 // the table that it is mostly about. What the database is about may be said in description. The bytes are one line of
 // JSON with sorted keys, the same whatever the order of the tools. There are no examples of arguments or results, so no
-// document tells an answer. A tool that is no endpoint of this database, and two of one name or path, are errors.
+// document tells an answer. A tool that is not an endpoint of this database, and two of one name or path, are errors.
 func Document(database, description string, tools []*task.Tool) ([]byte, error) {
 	return document(database, tools, &form{
 		about: about(database, description, len(tools)), server: "/", says: "The server that gives this document.",

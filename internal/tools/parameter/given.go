@@ -13,7 +13,7 @@ import (
 type Given struct {
 	Value  task.Value // as the column that it is compared with takes it; of a pattern without inner wildcards, its core
 	Role   string     // one of task.Role…
-	Table  string     // of the column that it is compared with, "" where that is no plain column
+	Table  string     // of the column that it is compared with, "" where that is not a plain column
 	Column string
 	Node   ast.Expr // the literal
 	Other  ast.Expr // what it is compared with, nil where there is nothing

@@ -825,7 +825,7 @@ func mirrored(op ast.Operator) ast.Operator {
 	}
 }
 
-// columnComparison names a comparison of two columns that is no join by key.
+// columnComparison names a comparison of two columns that is not a join by key.
 func (p *phraser) columnComparison(c *ast.BinaryExpr, about subject) (text string, always bool) {
 	relation := relations[c.Op]
 	if relation == "" {

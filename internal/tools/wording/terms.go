@@ -668,7 +668,7 @@ func links(t *schema.Table) bool {
 }
 
 // Identified returns the table whose rows a column stands for: its own if it is the key, that which it refers to, or
-// that which its name names (molecule_id); nil for a column that is no identifier.
+// that which its name names (molecule_id); nil for a column that is not an identifier.
 func (p *Terms) Identified(t *schema.Table, e ast.Expr) *schema.Table {
 	ref := p.Q.Ref(sqlast.Unparen(e))
 	if ref == nil || ref.Column < 0 || ref.Source.Table != t {

@@ -25,7 +25,7 @@ type pair struct {
 	several    bool            // the result has several columns
 	labels     map[string]bool // words beside a value of the request, which say what it is
 	heads      []string        // the last words of the names of the columns that the query returns, or computes with
-	keys       []string        // words of the columns of a grouped result that are no aggregates
+	keys       []string        // words of the columns of a grouped result that are not aggregates
 	other      map[string]bool
 	otherNouns map[string]bool // words of columns that it does not read, in the singular
 	unread     map[string]bool // words of tables that the query does not read

@@ -361,7 +361,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if len(v.Rules) > 0 {
 		b.WriteByte('\n')
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(t, "fault\tkind\tstruck\tlanded\trecovered\twhat the client did") // a builder cannot fail
+		_, _ = fmt.Fprintln(t, "fault\tkind\tstruck\ttook effect\trecovered\twhat the client did") // a builder cannot fail
 		for i := range v.Rules {
 			r := &v.Rules[i]
 			kind := r.Kind
