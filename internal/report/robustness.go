@@ -212,8 +212,8 @@ const (
 )
 
 // Tactic compares the recovery policy without one of its tactics with the whole, on instances under faults that can be
-// survived, including mirrors. Kind is empty for all of them; only kinds with an instance whose outcome differs are
-// listed.
+// survived, including mirrors. Kind is empty in the comparison over all kinds. Kinds are listed only if the outcome of
+// an instance differs.
 type Tactic struct {
 	Cohort
 	Tactic    string   `json:"tactic"`

@@ -25,10 +25,10 @@ type Rivals struct {
 }
 
 // Related chooses n tools related to those of a task's plans; each tool of a plan in turn selects its most similar one
-// (Robustness of Agentic Function Calling §2.2). If the database has too few tools of at least the measure's
-// similarity, the missing ones come from makes, which returns tools made for the task in the order of trial; nil
-// makes none. It skips tools that can return the right answer in one call. If there are still too few, it chooses
-// nothing, and the rivals say how many had to be made. Errors are those of [Finder.Find].
+// (Robustness of Agentic Function Calling §2.2). It skips tools that can return the right answer in one call. If too
+// few tools of the database are as similar as the measure demands, it takes tools that makes returns for the task, in
+// that order; a nil makes returns none. If there are still too few, it chooses nothing, and the rivals say how many
+// had to be made. Errors are those of [Finder.Find].
 func (f *Finder) Related(
 	ctx context.Context, task *task.Task, n int, makes func() ([]*task.Tool, error),
 ) (*Rivals, *Refusal, error) {

@@ -95,8 +95,7 @@ func StaySmall(ctx context.Context, run *runs.Run) error {
 	return err
 }
 
-// KeepRows lets a run, if it is not nil, keep its graded rows in the cache folder, if there is one, where it has none
-// itself.
+// KeepRows lets a run that has no graded rows keep them in the cache folder, if there is one. The run may be nil.
 func KeepRows(run *runs.Run) {
 	if folder := CacheFolder(); run != nil && folder != "" {
 		run.KeepRows(filepath.Join(folder, "rows"), runs.KeptFrom)

@@ -228,7 +228,7 @@ type Choice struct {
 	Episodes int
 }
 
-// Choices lists the values that occur.
+// Choices lists, for each field of a filter, the values that occur in the run, with the number of their episodes.
 func (x *Index) Choices() Choices {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

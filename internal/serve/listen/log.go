@@ -91,7 +91,7 @@ func Code(w http.ResponseWriter, code string) {
 	}
 }
 
-// Failed notes for the log that the server failed, and why.
+// Failed makes the log's line of a response say that the server failed, and why.
 func Failed(w http.ResponseWriter, why string) {
 	if seen, ok := w.(*answer); ok {
 		seen.failure = why

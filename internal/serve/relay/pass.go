@@ -102,7 +102,7 @@ func (p *passage) prepare(ctx context.Context) bool {
 	switch spec := p.foreign.Spec(); {
 	case p.foreign.Priced:
 	case p.foreign.Limited:
-		err := diag.Usagef("a spending limit is set, but no price for %s is known, which an agent asks", spec).
+		err := diag.Usagef("a spending limit is set, but no price for %s is known, and an agent asks that model", spec).
 			WithHint("add an entry for %q to the price table", spec)
 		r.config.Stop(err)
 		p.refuse(http.StatusForbidden, "%v.", err)

@@ -263,10 +263,9 @@ func (e *Episode) take(ctx context.Context) error {
 
 func (e *Episode) give() { <-e.turn }
 
-// Step takes one step: what the actions of one turn are in a run. ctx is waited with, for the turn to act; a step that
-// has begun comes to its end whether or not the client is still there. An episode that ends with the step is on the
-// disk when it returns. The error is a [Refusal], that of ctx, or Seatrial's own failure, which ends the episode as
-// invalid.
+// Step takes one step: all actions of one turn. It waits for other steps of the episode until ctx is done; a step that
+// has begun ends even if the client has gone. If the step ends the episode, the episode is on the disk when Step
+// returns. The error is a [Refusal], that of ctx, or Seatrial's own failure, which ends the episode as invalid.
 func (e *Episode) Step(ctx context.Context, act Act) (*Result, error) {
 	s := e.episodes
 	if len(act.Turn.Actions) > s.limits.Actions {

@@ -266,8 +266,7 @@ func (d *Copy) forget() {
 }
 
 // Faults lists what is wrong with a table as is: rows that break a key, NOT NULL or CHECK, as SQLite's
-// integrity_check and foreign_key_check report them, at most a hundred of each, and where they refuse to look their
-// reason.
+// integrity_check and foreign_key_check report them, at most a hundred of each. If a check itself fails, it lists why.
 func (d *Copy) Faults(ctx context.Context, table string) ([]string, error) {
 	var faults []string
 	err := d.own(ctx, func(c *connection) error {

@@ -189,10 +189,10 @@ func (m *Maker) inTurn(t *task.Task, list []*Candidate) []*Candidate {
 	return turns
 }
 
-// Name returns the tools of chosen candidates, of any number of tasks, the names and texts that they have in the suite,
-// and sets them in the candidates. Functions have numbers after those of the suite. It lists the tools by style,
-// database and name; functions of one meaning are one tool. What it returns depends on which candidates were chosen,
-// and not on their order. It may be called once.
+// Name gives the tools of chosen candidates, of any number of tasks, the names and texts that they have in the suite,
+// and returns them by style, database and name. Functions are numbered after those of the suite, and functions of one
+// meaning are one tool. The result depends on which candidates were chosen, and not on their order. Name may be called
+// once.
 func (m *Maker) Name(chosen []*Candidate) ([]*task.Tool, error) {
 	if err := m.name(chosen); err != nil {
 		return nil, fmt.Errorf("related tools: %w", err)
@@ -247,9 +247,9 @@ func (m *Maker) rename(t *task.Tool) {
 	}
 }
 
-// ChangeOf says by which kind of change a tool came of a query, "" where it did not, or where the suite has a tool of
-// that meaning or of that documentation. How the change is documented it does not look at: that depends on what people
-// wrote about the database.
+// ChangeOf names the kind of change that makes a tool from a query. It returns "" if none does, or if the suite has a
+// tool of the same meaning or the same documentation. It ignores how the change is documented, which depends on what
+// people wrote about the database.
 func (m *Maker) ChangeOf(q *sqlast.Query, t *task.Tool) (string, error) {
 	if t.Body == nil || t.Style != task.StyleFunc && t.Style != task.StyleRest || m.keys[keyOf(t)] || m.texts[textOf(t)] {
 		return "", nil
