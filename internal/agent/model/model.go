@@ -152,9 +152,9 @@ func Open(spec string, o Options) (Client, error) {
 	switch {
 	case i < 0 && !named:
 		return nil, diag.Usagef("model %q names no provider", spec).
-			WithHint("write PROVIDER/NAME, such as openai/%s; providers: %s", spec, strings.Join(providerNames(), ", "))
+			WithHint("write PROVIDER/NAME, such as openai/%s; providers: %s", spec, strings.Join(ProviderNames(), ", "))
 	case i < 0:
-		return nil, diag.Unknown("model provider", of, providerNames())
+		return nil, diag.Unknown("model provider", of, ProviderNames())
 	}
 	c, err := openAt(providers[i], name, spec, o)
 	if err != nil {

@@ -186,8 +186,8 @@ func (r *priceReader) entry(node ast.Node) {
 		r.fail(fields[kind], "field %q must be text such as openai/NAME", kind)
 		return
 	}
-	if provider, _, _ := strings.Cut(name.Value, "/"); !slices.Contains(providerNames(), provider) {
-		r.report(name, diag.Unknown("model provider", provider, providerNames()))
+	if provider, _, _ := strings.Cut(name.Value, "/"); !slices.Contains(ProviderNames(), provider) {
+		r.report(name, diag.Unknown("model provider", provider, ProviderNames()))
 	}
 	if r.seen[kind+" "+name.Value] {
 		r.fail(name, "%s %q has two prices", kind, name.Value)

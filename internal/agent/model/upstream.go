@@ -46,7 +46,7 @@ func OpenUpstream(name string, o Options) (*Upstream, error) {
 		}
 		return &Upstream{provider: p, base: base, options: o, secrets: redactor(o), reached: &atomic.Bool{}}, nil
 	}
-	return nil, diag.Unknown("model provider", name, providerNames())
+	return nil, diag.Unknown("model provider", name, ProviderNames())
 }
 
 // Name returns the name of the provider.

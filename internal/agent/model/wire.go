@@ -48,8 +48,8 @@ func Variables(spec string) (key, address string) {
 	return "", ""
 }
 
-// providerNames lists the providers of chat models.
-func providerNames() []string {
+// ProviderNames lists the providers of chat models.
+func ProviderNames() []string {
 	names := make([]string, len(providers))
 	for i, p := range providers {
 		names[i] = p.name

@@ -153,8 +153,8 @@ func (r *Run) selectionFlags() {
 	f := r.content
 	f.StringArrayVar(&r.Agents, "agent", nil, "scripted policy (`NAME`), or a command such as "+
 		"'cmd: python my_agent.py' or 'mcp: CLIENT {config} {request}'; repeatable")
-	f.StringArrayVar(&r.Models, "model", nil, "model as PROVIDER/NAME (openai, openai-responses, openai-completions, "+
-		"anthropic); repeatable")
+	f.StringArrayVar(&r.Models, "model", nil, "model as PROVIDER/NAME ("+
+		strings.Join(model.ProviderNames(), ", ")+"); repeatable")
 	f.StringSliceVar(&r.Protocols, "protocol", []string{"tools"}, "protocols for models")
 	f.StringVar(&r.Style, "style", "", "only tasks of this style")
 	f.StringVar(&r.Split, "split", "", "only tasks of this split: validation or test")
