@@ -130,6 +130,9 @@ func TestSpellingsAreCallsThatGaveTheSame(t *testing.T) {
 
 func TestHeldApart(t *testing.T) {
 	g := &invocation{label: "call_1"}
+	if (&invocation{}).heldApart("direct", g) {
+		t.Error("a call that was not made is held apart")
+	}
 	for _, test := range []struct {
 		s    transcript.Separation
 		want bool

@@ -50,6 +50,10 @@ func TestClarification(t *testing.T) {
 			{Kind: transcript.EventDecision, Turn: 0, Condition: "exec.timeout", Detail: detail(`{"attempt":1}`)}, turn, answer,
 			end(transcript.EndAnswered),
 		}, "", 0},
+		{"a fault's decision before", []transcript.Event{
+			{Kind: transcript.EventDecision, Turn: 0, Condition: "exec.timeout", Detail: detail(`{"attempt":1}`)}, waits, turn,
+			answer, end(transcript.EndAnswered),
+		}, ClarifyGuessed, 0},
 	} {
 		record := &transcript.Transcript{Header: transcript.Header{Task: "t1"}}
 		for _, ev := range test.events {

@@ -275,6 +275,37 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestPointedTo names a tool in notes, errors and texts: those of tools on a way to the answer count, and those about a
+// tool that does not exist do not.
+func TestPointedTo(t *testing.T) {
+	way := &task.Plan{Calls: []task.Call{{Label: "call_1", Tool: "first"}, {Label: "call_2", Tool: "second"}}}
+	for _, test := range []struct {
+		what string
+		call transcript.Event
+		want bool
+	}{
+		{"a note", transcript.Event{Tool: "other", Note: "Use third."}, true},
+		{"an error", transcript.Event{Tool: "other", Error: &task.ToolError{Code: "gone", Message: "Use third."}}, true},
+		{"an unknown tool", transcript.Event{Tool: "third", Error: &task.ToolError{Code: task.CodeUnknownTool,
+			Message: "There is no tool third."}}, false},
+		{"text of a planned tool", transcript.Event{Tool: "second", Content: []byte("third has more")}, true},
+		{"text of another tool", transcript.Event{Tool: "other", Content: []byte("third has more")}, false},
+		{"nothing", transcript.Event{Tool: "first"}, false},
+	} {
+		w := &trail{plans: []*task.Plan{way}, calls: []invocation{{event: &test.call}}}
+		if got := w.pointedTo("third", 1); got != test.want {
+			t.Errorf("%s: %t", test.what, got)
+		}
+		if w.pointedTo("third", 0) {
+			t.Errorf("%s: before it was said", test.what)
+		}
+	}
+	w := &trail{plans: []*task.Plan{way}, calls: []invocation{{event: &transcript.Event{Tool: "other", Note: "Use first."}}}}
+	if !w.pointedTo("second", 1) || w.pointedTo("third", 1) {
+		t.Error("a way is pointed to by any of its tools, and no other is")
+	}
+}
+
 // The companions are those that conditions add without a tool of the task behind them.
 func TestCompanionsAreThoseOfTheCatalogue(t *testing.T) {
 	var known []string
