@@ -151,3 +151,37 @@ func TestHeldApart(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualArguments compares arguments of all forms. References to calls are equal if these are.
+func TestEqualArguments(t *testing.T) {
+	calls := []invocation{{label: "call_1"}, {label: "call_2", refers: map[string]int{"call_1": 0}}}
+	m := &matching{agent: calls, plan: calls}
+	for _, test := range []struct {
+		v, w string
+		want bool
+	}{
+		{`{"a":1,"b":[2,"x"]}`, `{"b":[2,"x"],"a":1}`, true}, {`{"a":1}`, `{"a":2}`, false}, {`{"a":1}`, `{"b":1}`, false},
+		{`{"a":null}`, `{"b":null}`, false}, {`{"a":1}`, `{"a":1,"b":1}`, false}, {`{"a":1}`, `[1]`, false},
+		{`[1,2]`, `[2,1]`, false}, {`[1,2]`, `[1,2]`, true}, {`[1]`, `[1,2]`, false}, {`[1]`, `"1"`, false},
+		{`"x"`, `"x"`, true}, {`"x"`, `"X"`, false}, {`1`, `1`, true}, {`1`, `"1"`, false}, {`"1"`, `1`, false},
+		{`"$call_1$"`, `"$call_1$"`, true}, {`"$call_1.a$"`, `"$call_1.a$"`, true}, {`"$call_1.a$"`, `"$call_1.b$"`, false},
+		{`"$call_1$"`, `"$start$"`, false}, {`"$start$"`, `"$start$"`, true}, {`"$start$"`, `"$other$"`, false},
+		{`"$call_1$"`, `"$1"`, false}, {`"$1"`, `"$1"`, true}, {`true`, `false`, false}, {`null`, `null`, true},
+	} {
+		v, err := task.DecodeValue([]byte(test.v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := task.DecodeValue([]byte(test.w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := func(_ *matching, x, y int) bool { return x == y }
+		if got := m.equal(1, 1, v, w, same); got != test.want {
+			t.Errorf("%s and %s: %t", test.v, test.w, got)
+		}
+		if got := m.equal(1, 1, w, v, same); got != test.want {
+			t.Errorf("%s and %s: %t", test.w, test.v, got)
+		}
+	}
+}
