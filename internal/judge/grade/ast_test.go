@@ -185,3 +185,55 @@ func TestEqualArguments(t *testing.T) {
 		}
 	}
 }
+
+func TestSameNames(t *testing.T) {
+	call := func(names ...string) invocation {
+		c := invocation{arguments: map[string]any{}}
+		for i, name := range names {
+			c.arguments[name] = i
+		}
+		return c
+	}
+	plan := []invocation{call("a", "b"), call()}
+	for _, test := range []struct {
+		agent  []invocation
+		planOf []int
+		want   bool
+	}{
+		{[]invocation{call("a", "b")}, []int{0}, true},
+		{[]invocation{call("b", "a"), call()}, []int{0, 1}, true},
+		{[]invocation{call("a")}, []int{0}, false},
+		{[]invocation{call("a", "c")}, []int{0}, false},
+		{[]invocation{call("a", "b"), call()}, []int{0, -1}, false},
+		{[]invocation{call("a", "b"), call("a")}, []int{0, 1}, false},
+		{nil, nil, true},
+	} {
+		m := &matching{agent: test.agent, plan: plan, planOf: test.planOf}
+		if got := m.sameNames(); got != test.want {
+			t.Errorf("%+v by %v: %t", test.agent, test.planOf, got)
+		}
+	}
+}
+
+func TestFitsCall(t *testing.T) {
+	planned := &task.Call{Tool: "f", Arguments: map[string]any{"ids": "$call_1$", "name": "Ann"}}
+	for _, test := range []struct {
+		what string
+		call invocation
+		want bool
+	}{
+		{"the same", invocation{tool: "f", arguments: map[string]any{"ids": "$call_1$", "name": "Ann"}}, true},
+		{"written out", invocation{tool: "f", arguments: map[string]any{"ids": []any{1, 2}, "name": "Ann"}}, true},
+		{"another reference", invocation{tool: "f", arguments: map[string]any{"ids": "$call_7$", "name": "Ann"}}, true},
+		{"another literal", invocation{tool: "f", arguments: map[string]any{"ids": "$call_1$", "name": "Bob"}}, false},
+		{"another name", invocation{tool: "f", arguments: map[string]any{"ids": "$call_1$", "nom": "Ann"}}, false},
+		{"one less", invocation{tool: "f", arguments: map[string]any{"ids": "$call_1$"}}, false},
+		{"another tool", invocation{tool: "g", arguments: map[string]any{"ids": "$call_1$", "name": "Ann"}}, false},
+		{"malformed", invocation{tool: "f", malformed: true, arguments: map[string]any{"ids": "$call_1$", "name": "Ann"}},
+			false},
+	} {
+		if got := fitsCall(&test.call, planned); got != test.want {
+			t.Errorf("%s: %t", test.what, got)
+		}
+	}
+}
