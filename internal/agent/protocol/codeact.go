@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
-// codeAct is the loop of thoughts and blocks of Python (Hell or High Water §3.3, appendix D): one block a reply, in a
+// codeAct is the loop of thoughts and blocks of Python (Hell or High Water §3.1, appendix E): one block a reply, in a
 // session that keeps its variables; tools are functions. The paper's tags are kept. That declining is an act, here a
 // function, is added.
 type codeAct struct {

@@ -69,7 +69,7 @@ const (
 	// SQL is the baseline of NL2API §4.2: the model writes one query. It needs a view with one tool of the engine
 	// [task.EngineText], whose description explains the schema.
 	SQL = "sql"
-	// CodeAct is the loop of blocks of Python (Hell or High Water §3.3).
+	// CodeAct is the loop of blocks of Python (Hell or High Water §3.1).
 	CodeAct = "codeact"
 	// Judging protocols (Incomplete Conditions): the one reply says whether the request can be met at all.
 	Feasible        = "feasible"

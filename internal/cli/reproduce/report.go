@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/papers"
 	"github.com/seatrial/seatrial/internal/report/recipe"
 	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
 // endings are those of the files in which the report is kept, by format.
@@ -131,8 +132,13 @@ func (o *order) differences() []recipe.Difference {
 		add("tasks under faults", "all", f.Value.String()+" for each fault, drawn by the seed",
 			"this command has --fault-limit")
 	}
-	if f := o.given.Lookup("prompts"); f.Changed {
+	if f := o.given.Lookup("prompts"); f.Changed && f.Value.String() != prompt.NamePaper {
 		add("prompts", "its own", f.Value.String(), "this command has --prompts")
+	} else if slices.ContainsFunc(o.recipe.Runs, func(r recipe.Run) bool {
+		return slices.Contains(r.Run.Strings("prompts"), prompt.NamePaper)
+	}) {
+		add("prompts", "its own", "the same parts in the same order, in our own words and with other examples",
+			"the paper's sentences are its authors'; a folder of --prompts can contain them")
 	}
 	if len(o.list("model")) == 0 {
 		add("agents", "language models", fmt.Sprintf("%s: no model took part", strings.Join(o.policies(), ", ")),

@@ -143,6 +143,10 @@ func (h *Host) Command() *cobra.Command {
 	f.Lookup("judge").Usage = "model as PROVIDER/NAME that assesses explanations of the protocol explain, also of " +
 		"finished runs. With --writer it also judges what the writer wrote: whether a value in another form means the " +
 		"same (restate), and whether the texts of endpoints are right (style rest)"
+	for name, none := range map[string]string{"prompts": "", "trials": "0"} { // a default that help does not print
+		f.Lookup(name).Usage += "; by default the recipe's"
+		f.Lookup(name).DefValue = none
+	}
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,7 +225,7 @@ func theirs(v any, unit string) table.Cell {
 	default:
 		scaled := *n
 		if unit == UnitPercent {
-			scaled /= 100
+			scaled = math.Round(scaled*1e4) / 1e6 // 71.4 is 0.714, whatever the division makes of it
 		}
 		return table.Cell{Text: write(scaled, unit), Values: []any{scaled}}
 	}

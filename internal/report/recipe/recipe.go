@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,7 +45,7 @@ type Recipe struct {
 	Tables      []Table      `yaml:"tables"`
 	Differences []Difference `yaml:"differences"`
 	Shown       []ShownRow   `yaml:"shown"`
-	Digest      string       `yaml:"-"` // of the file
+	Digest      string       `yaml:"-"` // of what is built and played
 }
 
 // Flags are flags of a command by name, without dashes: a text, a number, true, or a list of them.
@@ -151,8 +152,6 @@ func Parse(file string, data []byte) (*Recipe, error) {
 	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.DisallowUnknownField()).Decode(r); err != nil {
 		return nil, diag.Usagef("%s", yaml.FormatError(err, false, false)).At(file, 0, 0)
 	}
-	sum := sha256.Sum256(data)
-	r.Digest = hex.EncodeToString(sum[:])
 	var errs []error
 	complain := func(format string, args ...any) {
 		errs = append(errs, diag.Usagef(format, args...).At(file, 0, 0))
@@ -178,7 +177,21 @@ func Parse(file string, data []byte) (*Recipe, error) {
 			complain("shown %q: a field is empty", s.Of+" "+s.What)
 		}
 	}
+	var err error
+	if r.Digest, err = r.digest(); err != nil {
+		return nil, err
+	}
 	return r, errors.Join(errs...)
+}
+
+// digest identifies what is built and played. Tables and texts can change without it: they are made anew from the runs.
+func (r *Recipe) digest() (string, error) {
+	text, err := json.Marshal([]any{r.Name, r.Default, r.Policies, r.Suites, r.Runs})
+	if err != nil {
+		return "", fmt.Errorf("recipe %s: %w", r.Name, err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // From reports whether a table is made from a run: it may name its runs, or be limited to a kind of corpora, and then

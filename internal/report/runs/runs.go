@@ -211,13 +211,14 @@ func (r *Run) Notes() []string {
 	return notes
 }
 
-// Prompts names the prompts that models were sent, with their digest; "" for the default ones.
+// Prompts names the prompts that models were sent, with their digest; "" for the default ones, and where no model took
+// part.
 func (r *Run) Prompts() string {
-	name := r.Setting("prompts")
-	if name == "" || name == prompt.NameDefault {
+	name, digest := r.Setting("prompts"), r.Setting("prompts_digest")
+	if name == "" || name == prompt.NameDefault || digest == "" {
 		return ""
 	}
-	return name + " (digest " + r.Setting("prompts_digest") + ")"
+	return name + " (digest " + digest + ")"
 }
 
 // graded is an episode with its grade and what else a row needs of its transcript.

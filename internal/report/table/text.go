@@ -26,9 +26,12 @@ const indent = 4
 // Names that are too long for the first column have a line of their own.
 func (t *Table) Text(terminal Terminal) string {
 	var b strings.Builder
-	b.WriteString(terminal.bold(t.Title) + "\n\n")
-	top, rest := t.present().fitting(terminal.Width)
-	top.write(&b, rest.bands(terminal.Width-indent), terminal)
+	b.WriteString(terminal.bold(t.Title) + "\n")
+	if shown := t.present(); len(shown.Heads) > 0 {
+		b.WriteByte('\n')
+		top, rest := shown.fitting(terminal.Width)
+		top.write(&b, rest.bands(terminal.Width-indent), terminal)
+	}
 	notes := t.notes()
 	if len(notes) > 0 {
 		b.WriteByte('\n')
@@ -421,13 +424,23 @@ func Hanging(head, text string, limit int) []string {
 // Markdown writes the table as Markdown.
 func (t *Table) Markdown() string {
 	var b strings.Builder
-	shown := t.present()
-	b.WriteString("## " + t.Title + "\n\n")
-	for _, h := range shown.Heads {
+	b.WriteString("## " + t.Title + "\n")
+	if shown := t.present(); len(shown.Heads) > 0 {
+		shown.writeMarkdown(&b)
+	}
+	for _, note := range t.notes() {
+		b.WriteString("\n" + Escape(note) + "\n")
+	}
+	return b.String()
+}
+
+func (t *Table) writeMarkdown(b *strings.Builder) {
+	b.WriteByte('\n')
+	for _, h := range t.Heads {
 		b.WriteString("| " + Escape(h.Name) + " ")
 	}
 	b.WriteString("|\n")
-	for _, h := range shown.Heads {
+	for _, h := range t.Heads {
 		if h.Right {
 			b.WriteString("|---:")
 		} else {
@@ -435,16 +448,12 @@ func (t *Table) Markdown() string {
 		}
 	}
 	b.WriteString("|\n")
-	for _, row := range shown.Cells {
+	for _, row := range t.Cells {
 		for _, c := range row {
 			b.WriteString("| " + Escape(strings.TrimSpace(c)) + " ")
 		}
 		b.WriteString("|\n")
 	}
-	for _, note := range t.notes() {
-		b.WriteString("\n" + Escape(note) + "\n")
-	}
-	return b.String()
 }
 
 var markdownEscapes = strings.NewReplacer(
