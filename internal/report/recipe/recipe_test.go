@@ -185,7 +185,7 @@ func TestFiguresStandBesideThePublished(t *testing.T) {
 	}
 }
 
-// TestDigestIsOfWhatIsPlayed: a folder that was begun goes on with other texts and tables, and not with other runs.
+// TestDigestIsOfWhatIsPlayed: a folder resumes after texts and tables of the recipe changed, and not after runs changed.
 func TestDigestIsOfWhatIsPlayed(t *testing.T) {
 	digest := func(runs, more string) string {
 		r, err := Parse("x.yaml", []byte("name: x\npaper: X\npage: x.md\ndefault: demo\npolicies: [recover]\n"+
