@@ -26,6 +26,16 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of requests that lack a value, which a simulated user tells whoever asks."""
+    folder = tmp_path_factory.mktemp("asking") / "suite"
+    command = [program(), "build", "--corpus", "demo", "--limit", "4", "--style", "func", "--condition", "clarify", "--seed", "7"]
+    subprocess.run([*command, "--out", folder], check=True, capture_output=True, env=environment())
+    with Server(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def plans(suite: pathlib.Path) -> dict[str, dict[str, Any]]:
     """The first plan of each task."""
     lines = (suite / "tasks.jsonl").read_text().splitlines()

@@ -105,9 +105,29 @@ def test_async(server, plans):
     assert len(outcomes) >= 20 and all(outcomes)
 
 
-def test_a_server_that_cannot_start_says_why(tmp_path):
+def test_models_can_ask_where_a_user_replies(asking):
+    def asks(view):
+        return "ask_user" in [tool["name"] for tool in wire.functions([], view)]
+
+    async def ask(instance):
+        async with AsyncClient(asking.url) as client:
+            episode = await client.episode(instance["instance"])
+            reply = await episode.ask("Which one?")
+            await episode.end()
+            return asks(episode.view), "error" not in reply
+
+    clarify, clean = (next(asking.client.instances(limit=1, condition=c)) for c in ("clarify", "clean"))
+    assert asyncio.run(ask(clarify)) == (True, True) and asyncio.run(ask(clean)) == (False, False)
+    with asking.client.episode(clarify["instance"]) as episode:
+        assert "error" not in episode.step([wire.act_of("ask_user", {"question": "Which one?"})])[0]
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="suite"):
         Server(tmp_path / "nothing")
+    monkeypatch.setenv("SEATRIAL", str(tmp_path / "no-program"))
+    with pytest.raises(RuntimeError, match="no-program is not there"):
+        Server(tmp_path)
 
 
 @pytest.mark.parametrize("line", ["no JSON", "7", '{"other": 1}', '{"url": "ftp://x"}'])
@@ -205,7 +225,7 @@ def test_the_plugin_shows_the_aligned_episode(suite, plans, pytester):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, failed=3)  # clean ones and look-alikes succeed; a timeout is not survived, and one breaks
     text = result.stdout.str()
-    assert "EpisodeFailed: the episode ended as" in text
+    assert "the episode ended as" in text and "pytest_pyfunc_call" not in text
     assert text.count("exec.timeout") > 4 and "clean" in text and "expected" in text
     result = pytester.runpytest_subprocess("-k", "test_breaks", "-p", "no:cacheprovider")
     assert "the agent broke" in result.stdout.str() and "turn" in result.stdout.str().lower()
@@ -233,6 +253,19 @@ def test_the_plugin_refuses_marks_that_mean_nothing(pytester, suite, given, told
     pytester.makepyfile(f"import pytest\n@pytest.mark.seatrial({str(suite)!r}, {given})\ndef test_x(episode): pass\n")
     result = pytester.runpytest_subprocess()
     assert result.ret != 0 and told in result.stdout.str() + result.stderr.str()
+
+
+def test_workers_of_xdist_write_runs_of_their_own(pytester, suite, monkeypatch):
+    pytester.makepyfile(f'''
+import pytest
+
+@pytest.mark.seatrial({str(suite)!r}, limit=1, style="func", out={str(pytester.path / "run")!r})
+def test_declines(episode):
+    episode.decline("no")
+''')
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
+    pytester.runpytest_subprocess("-p", "no:xdist").assert_outcomes(failed=1)
+    assert (pytester.path / "run-gw1").exists() and not (pytester.path / "run").exists()
 
 
 def test_the_plugin_takes_a_condition(pytester, suite):

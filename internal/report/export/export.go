@@ -129,6 +129,9 @@ func Run(ctx context.Context, run *runs.Run, o Options) (*Summary, error) {
 // left; a command that is interrupted waits for that: see [suite.Unfinished].
 func Place(out string, folder bool, write func(partial string) error) error {
 	defer suite.Unfinished()()
+	if folder {
+		out = filepath.Clean(out) // its name may end with a slash
+	}
 	partial, err := makePartial(out, folder)
 	if err != nil {
 		return err

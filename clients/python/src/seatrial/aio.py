@@ -101,6 +101,10 @@ class AsyncEpisode:
         """Says that the request cannot be met, which ends the episode."""
         return (await self.step([wire.decline(reason)]))[0]
 
+    async def ask(self, question: str) -> Observation:
+        """Asks the user, where one replies."""
+        return (await self.step([wire.ask(question)]))[0]
+
     async def end(self) -> None:
         """Ends the episode as silent, if it is open."""
         if not self.done:

@@ -58,7 +58,7 @@ def play(url: str, token: str | None, agent: str | None, turns: int, options: di
             played.episode, played.path = episode.id, episode.path
             state.messages = [ChatMessageUser(content=wire.request_of(episode.view))]  # with its hint, if it has one
             for _ in range(turns):
-                state.tools = [_tool(episode, spec) for spec in wire.functions(await episode.tools())]
+                state.tools = [_tool(episode, spec) for spec in wire.functions(await episode.tools(), episode.view)]
                 state = await generate(state, tool_calls="single")
                 if episode.done or not state.output.message.tool_calls:
                     break

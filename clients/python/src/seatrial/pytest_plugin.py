@@ -11,6 +11,7 @@ first, so a failure shows both episodes side by side, as `seatrial show` prints 
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -23,10 +24,6 @@ from .wire import Instance, Refused
 
 _servers = pytest.StashKey[dict[str, Server]]()
 _stack = pytest.StashKey[contextlib.ExitStack]()
-
-
-class EpisodeFailed(AssertionError):
-    """An episode ended without success."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,6 +61,8 @@ def _conditions(options: dict[str, Any]) -> list[str]:
 
 def _server(config: pytest.Config, suite: str, out: str | None) -> Server:
     servers = config.stash[_servers]
+    if out is not None and "PYTEST_XDIST_WORKER" in os.environ:  # a run has one writer
+        out += "-" + os.environ["PYTEST_XDIST_WORKER"]
     key = f"{suite}\n{out}"
     if key not in servers:
         servers[key] = config.stash[_stack].enter_context(Server(suite, out, token=secrets.token_hex(32)))
@@ -138,5 +137,5 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     played.end()
     grade = played.grade()
     if not grade["success"]:
-        raise EpisodeFailed(f"the episode ended as {grade['outcome']}\n\n{server.show(played.id)}")
+        pytest.fail(f"the episode ended as {grade['outcome']}\n\n{server.show(played.id)}", pytrace=False)
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 from types import TracebackType
@@ -34,6 +35,8 @@ class Server:
     def __init__(
         self, suite: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *flags: str, token: str | None = None
     ) -> None:
+        if shutil.which(program()) is None:
+            raise RuntimeError(f"{program()} is not there: install seatrial, or set SEATRIAL to its path")
         self.token = token or os.environ.get("SEATRIAL_TOKEN")
         self._folder = tempfile.TemporaryDirectory(prefix="seatrial-")
         self.out = pathlib.Path(out) if out is not None else pathlib.Path(self._folder.name) / "run"

@@ -227,12 +227,12 @@ def request_of(view: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def functions(tools: Sequence[Tool]) -> list[Tool]:
-    """The tools of an episode, then those by which an episode ends, as models get them."""
+def functions(tools: Sequence[Tool], view: Mapping[str, Any]) -> list[Tool]:
+    """The tools of an episode, then those by which it ends and, where a user replies, the one that asks, as models get them."""
     answered = {"type": "object", "properties": {"answer": {"description": "A value, records, or the label of a call."}}, "required": ["answer"]}
     declined = {"type": "object", "properties": {"reason": {"type": "string", "description": "Why."}}, "required": ["reason"]}
-    return [
-        *tools,
+    asked = {"type": "object", "properties": {"question": {"type": "string", "description": "What the user is asked."}}, "required": ["question"]}
+    acts: list[Tool] = [
         {
             "name": "submit_answer",
             "description": 'Submits the answer. The text "$call_1$" stands for the whole result of call_1.',
@@ -240,6 +240,9 @@ def functions(tools: Sequence[Tool]) -> list[Tool]:
         },
         {"name": "decline", "description": "Says that the request cannot be met with these tools.", "parameters": declined},
     ]
+    if view.get("questions"):
+        acts.append({"name": "ask_user", "description": "Asks the user a question, and returns the reply.", "parameters": asked})
+    return [*tools, *acts]
 
 
 def new_episode(instance: str, agent: str, options: Mapping[str, Any]) -> Request:
