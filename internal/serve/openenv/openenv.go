@@ -93,7 +93,7 @@ func invalidf(format string, args ...any) error {
 	return &invalid{message: fmt.Sprintf(format, args...)}
 }
 
-// reset begins an episode and writes its first observation.
+// reset begins an episode and writes its first observation. A refused reset leaves the episode before it as it was.
 func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 	var d resetData
 	if len(bytes.TrimSpace(data)) > 0 {
@@ -107,7 +107,8 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 	seed, episode := d.Seed, d.EpisodeID
 	digests := d.Digests
 	d.Seed, d.EpisodeID, d.Digests = nil, "", false
-	if s.batch == nil || !d.alike(&s.made) {
+	batch := s.batch
+	if batch == nil || !d.alike(&s.made) {
 		var err error
 		r := training.Request{Hints: d.Hints, Scale: d.Scale, Weights: d.Weights}
 		if d.Instance != "" {
@@ -115,16 +116,15 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 		} else {
 			r.Sampler = &training.Sampling{Selection: d.Selection, Seed: s.number, Worlds: d.Worlds}
 		}
-		if s.batch, err = s.config.Room.New(r); err != nil {
+		if batch, err = s.config.Room.New(r); err != nil {
 			return err
 		}
-		s.made = d
 	}
-	views, played, err := s.batch.Reset(ctx, nil, nil, seed)
+	views, played, err := batch.Reset(ctx, nil, nil, seed)
 	if err != nil {
 		return err
 	}
-	s.view = views[0]
+	s.batch, s.made, s.view = batch, d, views[0]
 	s.resets++
 	s.state.EpisodeID = cmp.Or(episode, fmt.Sprintf("%d-%d", s.number, s.resets))
 	s.state.StepCount, s.state.Done = 0, false

@@ -153,6 +153,28 @@ func TestOpenEnvDraws(t *testing.T) {
 	}
 }
 
+// A refused reset changes nothing: the episode before it continues, and the next reset begins one.
+func TestOpenEnvRefusedResets(t *testing.T) {
+	listening := httptest.NewServer(server.NewHandler(newCore(t, nil), server.Options{}))
+	t.Cleanup(listening.Close)
+	for _, data := range []string{`{"condition":"none.such"}`, `{"instance":"none-such"}`, `{"worlds":1000}`, `{"other":1}`} {
+		s := dial(t, listening.URL)
+		begin, refused := `{"type":"reset","data":{"tools_digest":true}}`, `{"type":"reset","data":`+data+`}`
+		for range 2 { // without an episode, and beside one
+			if m := s.say(refused); m.Type != "error" || m.Data.Message == "The environment failed." {
+				t.Errorf("%s: %+v", refused, m)
+			}
+			if m := s.say(begin); m.Data.Observation["messages"] == nil {
+				t.Errorf("after %s: %+v", refused, m)
+			}
+		}
+		s.say(refused)
+		if m := s.say(`{"type":"step","data":{"type":"decline"}}`); !m.Data.Done || m.Data.Metadata.Outcome == "" {
+			t.Errorf("the episode before %s: %+v", refused, m)
+		}
+	}
+}
+
 // Sockets need the operator's token, and end when the server does.
 func TestOpenEnvGuarded(t *testing.T) {
 	core := newCore(t, nil)

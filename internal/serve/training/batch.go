@@ -120,8 +120,10 @@ func (s *Room) New(r Request) (*Batch, error) {
 	}
 	b := &Batch{room: s, request: r, turn: make(chan struct{}, 1), seats: make([]seat, size), last: s.config.Now()}
 	if r.Sampler != nil {
-		b.sampler, err = s.newSampler(*r.Sampler)
-		return b, err
+		if b.sampler, err = s.newSampler(*r.Sampler); err != nil {
+			return nil, err
+		}
+		return b, nil
 	}
 	for i, id := range r.Instances {
 		if err := s.name(&b.seats[i], i, id); err != nil {
