@@ -172,7 +172,8 @@ func (f *conflict) side(c *fault.Call) (mine, other, wrong bool) {
 	case fault.VariantFault:
 		wrong = mine && c.Tool.Name == f.Tool
 	case fault.VariantMirror:
-		wrong = other && c.Tool.Name == f.Others[len(f.Others)-1]
+		// Every replica, or the tool of the other plan that gives the answer.
+		wrong = other && (f.Replicated || c.Tool.Name == f.Others[len(f.Others)-1])
 	}
 	return mine, other, wrong
 }
@@ -191,7 +192,7 @@ func (f *conflict) othersOf(tool string) fault.Field {
 
 // changeOne changes the number of one record, and returns how many differ. Where no number can be another one, it omits
 // the record, the last one first. A source n of several that are wrong at once, from 0, has another record than those
-// before it; if there is none, it changes nothing.
+// before it, or changes nothing if no other record is left.
 func (f *conflict) changeOne(p fault.Payload, n int) (fault.Payload, int) {
 	rows, column := p.Result.Rows, f.Change.Column
 	var able, order []int

@@ -45,7 +45,6 @@ func (f *minority) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, 
 	if !mine && !other {
 		return p, nil
 	}
-	wrong = wrong || other && f.Variant == fault.VariantMirror
 	changed := 0
 	if wrong {
 		p, changed = f.changeOne(p, max(0, slices.Index(f.Others, c.Tool.Name)))

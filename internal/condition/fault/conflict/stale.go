@@ -50,8 +50,9 @@ func (f *stale) Place(p *fault.Placement) string {
 	if reason != "" {
 		return reason
 	}
+	columns, compared := p.Columns(s), comparedBy(p)
 	f.changing(p, s, func(c task.Column) bool {
-		return fault.Grows(c.Name) && !bounded(p, c) && !tied(p.Columns(s), c)
+		return fault.Grows(c.Name) && !bounded(compared, c) && !tied(columns, c)
 	})
 	if older := f.hasOlder(p, s); !older && (keepsRows(s) || showsDates(p, s)) || asksForDates(p) {
 		return fault.ReasonNoColumn
@@ -185,23 +186,30 @@ func keepsRows(s *fault.Site) bool {
 		limited.MatchString(s.Tool.Body.Statement)
 }
 
-// bounded reports whether a call of the plan compares the numbers of a column, or those from which the column is
-// computed, with a value: an older state that has other numbers would have other rows. All ages change together, so a
-// bound on one bounds all.
-func bounded(p *fault.Placement, c task.Column) bool {
-	words := english.NameWords(c.Name)
-	within := func(name string) bool {
-		compared := english.NameWords(name)
-		return fault.IsAge(name) && fault.IsAge(c.Name) || isSubset(compared, words) ||
-			c.Column == "" && slices.Equal(compared, []string{"count"}) // of groups
-	}
-	return slices.ContainsFunc(p.Plan.Calls, func(call task.Call) bool {
+// comparedBy lists the names of what the calls of the plan compare with values.
+func comparedBy(p *fault.Placement) []string {
+	var list []string
+	for _, call := range p.Plan.Calls {
 		if key, isText := call.Arguments["key_name"].(string); isText && key != "" {
-			_, value := call.Arguments["value"]
-			return value && within(key)
+			if _, value := call.Arguments["value"]; value {
+				list = append(list, key)
+			}
+		} else if tool := p.Find(call.Tool); tool != nil && tool.Body != nil {
+			list = append(list, sqlast.Compared(tool.Body.Statement)...)
 		}
-		tool := p.Find(call.Tool)
-		return tool != nil && tool.Body != nil && slices.ContainsFunc(sqlast.Compared(tool.Body.Statement), within)
+	}
+	return list
+}
+
+// bounded reports whether a plan compares the numbers of a column, or those from which the column is computed, with a
+// value: an older state that has other numbers would have other rows. All ages change together, so a bound on one
+// bounds all.
+func bounded(compared []string, c task.Column) bool {
+	words := english.NameWords(c.Name)
+	return slices.ContainsFunc(compared, func(name string) bool {
+		named := english.NameWords(name)
+		return fault.IsAge(name) && fault.IsAge(c.Name) || isSubset(named, words) ||
+			c.Column == "" && slices.Equal(named, []string{"count"}) // of groups
 	})
 }
 
