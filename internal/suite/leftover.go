@@ -38,6 +38,27 @@ func WorkFile(parent, name string) (string, error) {
 	return file.Name(), file.Close()
 }
 
+// ReplaceFile writes a file that appears under its name once it is complete.
+func ReplaceFile(path string, text []byte) error {
+	partial, err := WorkFile(filepath.Dir(path), PartialName(path))
+	if err != nil {
+		return err
+	}
+	if err = os.WriteFile(partial, text, 0o644); err == nil {
+		err = os.Chmod(partial, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(partial, path)
+	}
+	if err != nil {
+		_ = os.Remove(partial) // what remains of it matters less than why
+	}
+	return err
+}
+
+// PartialName is how the names of files begin that [ReplaceFile] has not completed.
+func PartialName(path string) string { return "." + filepath.Base(path) + "-" }
+
 // workName returns how names of this process begin, once it has removed what killed processes left under this name.
 func workName(parent, name string) (string, error) {
 	entries, err := os.ReadDir(parent)

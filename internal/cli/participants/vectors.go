@@ -97,11 +97,7 @@ func (v *SearchVectors) Close() error {
 		}
 		text.Write(append(line, '\n'))
 	}
-	partial := v.path + ".partial"
-	if err := os.WriteFile(partial, text.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(partial, v.path)
+	return suite.ReplaceFile(v.path, text.Bytes())
 }
 
 // OpenSearchVectors returns the vectors of a run, or nil if its suite has no vectors.

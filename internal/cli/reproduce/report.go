@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/report/papers"
 	"github.com/seatrial/seatrial/internal/report/recipe"
 	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
@@ -58,7 +59,7 @@ func (h *Host) report(ctx context.Context, o *order, paths []string) error {
 			return err
 		}
 		file := filepath.Join(o.out, "report."+endings[format])
-		if err := replace(file, []byte(text)); err != nil {
+		if err := suite.ReplaceFile(file, []byte(text)); err != nil {
 			return diag.Usagef("the report cannot be written: %v", err).WithHint("free some space, and run the same command")
 		}
 	}

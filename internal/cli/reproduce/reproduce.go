@@ -485,7 +485,7 @@ func markEnded(mark string, invalid int) error {
 	if invalid > 0 {
 		text = fmt.Appendf(nil, "%d invalid\n", invalid)
 	}
-	if err := replace(mark, text); err != nil {
+	if err := suite.ReplaceFile(mark, text); err != nil {
 		return diag.Usagef("%v", err).WithHint("free some space, and run the same command")
 	}
 	return nil

@@ -93,7 +93,7 @@ func (o *order) played() (bool, error) {
 func (o *order) first(file string, want recipe.State) error {
 	entries, err := os.ReadDir(o.out)
 	if err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !strings.HasPrefix(e.Name(), partialName(file)) // a process that was killed may have left it
+		return !strings.HasPrefix(e.Name(), suite.PartialName(file)) // a process that was killed may have left it
 	}) {
 		return diag.Usagef("%s is not empty, and contains no reproduction", o.out).WithHint("give another --out")
 	}
@@ -109,29 +109,8 @@ func (o *order) write(file string, state recipe.State) error {
 	if err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}
-	if err := replace(file, append(text, '\n')); err != nil {
+	if err := suite.ReplaceFile(file, append(text, '\n')); err != nil {
 		return diag.Usagef("%v", err).WithHint("give another --out")
 	}
 	return nil
 }
-
-// replace writes a file that appears under its name once it is complete.
-func replace(file string, text []byte) error {
-	partial, err := suite.WorkFile(filepath.Dir(file), partialName(file))
-	if err != nil {
-		return err
-	}
-	if err = os.WriteFile(partial, text, 0o644); err == nil {
-		err = os.Chmod(partial, 0o644)
-	}
-	if err == nil {
-		err = os.Rename(partial, file)
-	}
-	if err != nil {
-		_ = os.Remove(partial) // what remains of it matters less than why
-	}
-	return err
-}
-
-// partialName is how the name of a file begins that is not complete.
-func partialName(file string) string { return "." + filepath.Base(file) + "-" }

@@ -1,4 +1,4 @@
-package reproduce
+package suite
 
 import (
 	"os"
@@ -6,21 +6,21 @@ import (
 	"testing"
 )
 
-// TestReplaceWritesNothingInPlace replaces a file that another name refers to: that name keeps the old bytes, as a reader
+// TestReplaceFileWritesNothingInPlace replaces a file that another name refers to: that name keeps the old bytes, as a reader
 // does who opened the file before.
-func TestReplaceWritesNothingInPlace(t *testing.T) {
+func TestReplaceFileWritesNothingInPlace(t *testing.T) {
 	dir := t.TempDir()
 	file, before := filepath.Join(dir, "report.txt"), filepath.Join(dir, "before")
-	if err := replace(file, []byte("old")); err != nil {
+	if err := ReplaceFile(file, []byte("old")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Link(file, before); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, partialName(file)+"999999999-1"), []byte("of a killed process"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, PartialName(file)+"999999999-1"), []byte("of a killed process"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := replace(file, []byte("new")); err != nil {
+	if err := ReplaceFile(file, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{file: "new", before: "old"} {
