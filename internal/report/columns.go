@@ -142,13 +142,12 @@ func PairedColumn(key, why string) table.Column[*Pair] {
 	return table.Column[*Pair]{
 		Head: table.Head{Name: "b less a (pairs)", Right: true, Keys: []string{key, "paired_units", "paired_share"}},
 		Cell: func(p *Pair) table.Cell {
-			of := p.Units + p.OnlyA + p.OnlyB
 			if p.Difference == nil {
 				return table.Cell{Text: table.None, Values: []any{nil, p.Units, nil}, Why: why}
 			}
 			return table.Cell{
-				Text:   fmt.Sprintf("%s (%s)", table.Points(*p.Difference), pairsText(p.Units, of)),
-				Values: []any{*p.Difference, p.Units, *statistics.Share(float64(p.Units), of)},
+				Text:   fmt.Sprintf("%s (%s)", table.Points(*p.Difference), pairsText(p.Units, p.eligible())),
+				Values: []any{*p.Difference, p.Units, *statistics.Share(float64(p.Units), p.eligible())},
 			}
 		},
 	}

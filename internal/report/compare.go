@@ -198,8 +198,11 @@ type Flip struct {
 	B    float64 `json:"b"`
 }
 
+// eligible is the number of units with a valid episode on a side.
+func (p *Pair) eligible() int { return p.Units + p.OnlyA + p.OnlyB }
+
 // Counted says how many units are paired, of those with a valid episode on a side.
-func (p *Pair) Counted() string { return pairsText(p.Units, p.Units+p.OnlyA+p.OnlyB) + " pairs" }
+func (p *Pair) Counted() string { return pairsText(p.Units, p.eligible()) + " pairs" }
 
 // Paired is the difference with its interval.
 func (p *Pair) Paired() statistics.Estimate {

@@ -302,7 +302,7 @@ func (r *Report) errorTable() *table.Table {
 
 func (r *Report) pairTable() *table.Table {
 	type row = *Pair
-	why := func(row) string { return "no unit has valid episodes on both sides" }
+	const why = "no unit has valid episodes on both sides"
 	side := func(name, key string, get func(row) Subject) []table.Column[row] {
 		return []table.Column[row]{
 			table.Text(name, key, func(p row) string { return get(p).ID().String() }),
@@ -313,7 +313,7 @@ func (r *Report) pairTable() *table.Table {
 		}
 	}
 	rate := func(name, key string, get func(row) *float64) table.Column[row] {
-		return table.Number(name, key, 2, table.Percent, why(nil), get)
+		return table.Number(name, key, 2, table.Percent, why, get)
 	}
 	return table.Make("Paired differences", pointers(r.Pairs), side("a", "a", func(p row) Subject { return p.A }),
 		side("b", "b", func(p row) Subject { return p.B }), []table.Column[row]{
@@ -321,14 +321,14 @@ func (r *Report) pairTable() *table.Table {
 			table.Text("kind", "kind", func(p row) string { return cmp.Or(p.Kind, ByAll) }),
 			rate("success a", "rate_a", func(p row) *float64 { return p.RateA }),
 			rate("success b", "rate_b", func(p row) *float64 { return p.RateB }),
-			PairedColumn("paired_difference", why(nil)),
+			PairedColumn("paired_difference", why),
 			table.Interval("paired_difference_ci95", 1, table.Points, func(p row) statistics.Estimate { return p.Paired() }),
 			table.Text("unit", "unit", func(p row) string { return p.Unit }),
 			table.Number("correlation", "correlation", 6, table.Decimal, "all tasks of a side have the same rate",
 				func(p row) *float64 { return p.Correlation }),
 			table.Count("only in a", "only_a", 6, func(p row) int { return p.OnlyA }),
 			table.Count("only in b", "only_b", 6, func(p row) int { return p.OnlyB }),
-		}, testColumns(func(p row) *Test { return &p.Test }, why, true)).WithNotes("b less a: the mean over tasks of the "+
+		}, testColumns(func(p row) *Test { return &p.Test }, func(row) string { return why }, true)).WithNotes("b less a: the mean over tasks of the "+
 		"paired difference, in percentage points, and how many of the instances that either side has are paired.", testNote)
 }
 
