@@ -62,7 +62,7 @@ func TestKindsOfCorporaAreReportedApart(t *testing.T) {
 				}
 				filled += measuredIn(want)
 			}
-			// The rows of ict are of its own corpora, and BFCL is none of them.
+			// The tables of ict have rows for its own corpora, which do not include BFCL.
 			if filled < 3 && !(paper == "ict" && only == recipe.OnlyStatic) {
 				t.Errorf("%s on %s: only %d figures were measured", paper, only, filled)
 			}

@@ -166,10 +166,11 @@ func (m *measure) calls(ctx context.Context, agent string, arm transcript.Arm, l
 	n := 0
 	if agent == protocol.HumanName || transcript.IsCommand(agent) ||
 		(&settings.Run{Agents: []string{agent}}).WritesCode() {
+		if m.settings.Pairs {
+			return 0, nil
+		}
 		for _, in := range list {
-			if !m.settings.Pairs {
-				n += m.expected(in)
-			}
+			n += m.expected(in)
 		}
 		return n, nil
 	}

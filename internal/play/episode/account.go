@@ -260,7 +260,7 @@ func (s *Store) hasAccounts(ctx context.Context) (exists bool, err error) {
 	return exists, wrapRead(s, err)
 }
 
-// Account reads the account of an episode from the run's file; nil if the file has none.
+// Account reads the account of an episode from the run's file. It returns nil if the file has none.
 func (s *Store) Account(ctx context.Context, id string) (*Account, error) {
 	if exists, err := s.hasAccounts(ctx); err != nil || !exists {
 		return nil, err

@@ -304,7 +304,7 @@ func (p *pairs) beside(ctx context.Context, e *played, own *side) (written bool,
 	return true, p.putPair(twin, own, pairCleanFaulted)
 }
 
-// read reads an episode of the run; nil if there is none of that id.
+// read reads an episode of the run by its id. It returns nil if the run has no such episode.
 func (p *pairs) read(ctx context.Context, id string) (e *played, err error) {
 	err = p.x.run.EachRow(ctx, []string{id}, func(row report.Row, stored *episode.Stored) error {
 		e, err = p.x.whole(ctx, row, stored)
