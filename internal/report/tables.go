@@ -328,8 +328,9 @@ func (r *Report) pairTable() *table.Table {
 				func(p row) *float64 { return p.Correlation }),
 			table.Count("only in a", "only_a", 6, func(p row) int { return p.OnlyA }),
 			table.Count("only in b", "only_b", 6, func(p row) int { return p.OnlyB }),
-		}, testColumns(func(p row) *Test { return &p.Test }, func(row) string { return why }, true)).WithNotes("b less a: the mean over tasks of the "+
-		"paired difference, in percentage points, and how many of the instances that either side has are paired.", testNote)
+		}, testColumns(func(p row) *Test { return &p.Test }, func(row) string { return why }, true)).WithNotes(
+		"b less a: the mean over tasks of the paired difference, in percentage points, and how many of the instances that "+
+			"either side has are paired.", testNote)
 }
 
 // testNote explains the columns of [testColumns].
