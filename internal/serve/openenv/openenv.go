@@ -143,7 +143,7 @@ func (s *session) reset(ctx context.Context, data json.RawMessage) error {
 	if digests {
 		text = append(append(append(text, `,"tools_digest":"`...), listing.Digest...), '"')
 	} else {
-		text = append(append(slices.Grow(text, len(listing.Text)+64), `,"tools":`...), listing.Text...)
+		text = append(append(grow(text, len(listing.Text)+64), `,"tools":`...), listing.Text...)
 	}
 	s.out = append(text, `,"metadata":{}},"reward":null,"done":false}`...)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,16 +123,33 @@ func (h *Handler) exchange(
 	return err == nil
 }
 
-// maxKept bounds the buffers that a connection keeps between messages, in bytes: most connections are idle.
+// maxKept bounds the buffers that a connection keeps between messages, in bytes: most connections are idle. Longer ones
+// wait in spare for the next long answer.
 const maxKept = 16 << 10
+
+var spare = sync.Pool{New: func() any { return new([]byte) }}
 
 func (s *session) trim() {
 	if cap(s.out) > maxKept {
+		out := s.out
+		spare.Put(&out)
 		s.out = nil
 	}
 	if s.in.Cap() > maxKept {
 		s.in = bytes.Buffer{}
 	}
+}
+
+// grow makes room for n more bytes after a text, in a spare buffer where that is long.
+func grow(text []byte, n int) []byte {
+	if cap(text)-len(text) >= n || len(text)+n <= maxKept {
+		return slices.Grow(text, n)
+	}
+	long, ok := spare.Get().(*[]byte)
+	if !ok {
+		return slices.Grow(text, n)
+	}
+	return slices.Grow(append((*long)[:0], text...), n)
 }
 
 // write sends a message. A client that does not read it in time loses its environment.
