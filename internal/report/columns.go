@@ -127,7 +127,7 @@ func differenceColumns[R contrasted](why func(R) string) []table.Column[R] {
 				return table.Cell{Text: table.None, Values: []any{nil, c.PairedInstances, nil}, Why: why(r)}
 			}
 			return table.Cell{
-				Text:   fmt.Sprintf("%s (%s)", table.Points(*c.Difference), pairsText(c.PairedInstances, c.Instances)),
+				Text:   fmt.Sprintf("%s (%s)", table.Points(*c.Difference), PairsText(c.PairedInstances, c.Instances)),
 				Values: []any{*c.Difference, c.PairedInstances, *share},
 			}
 		}},
@@ -146,15 +146,15 @@ func PairedColumn(key, why string) table.Column[*Pair] {
 				return table.Cell{Text: table.None, Values: []any{nil, p.Units, nil}, Why: why}
 			}
 			return table.Cell{
-				Text:   fmt.Sprintf("%s (%s)", table.Points(*p.Difference), pairsText(p.Units, p.eligible())),
+				Text:   fmt.Sprintf("%s (%s)", table.Points(*p.Difference), PairsText(p.Units, p.eligible())),
 				Values: []any{*p.Difference, p.Units, *statistics.Share(float64(p.Units), p.eligible())},
 			}
 		},
 	}
 }
 
-// pairsText says how many of the instances are paired.
-func pairsText(paired, of int) string {
+// PairsText says how many of the instances are paired.
+func PairsText(paired, of int) string {
 	if paired == of {
 		return "all " + strconv.Itoa(of)
 	}

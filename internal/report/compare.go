@@ -202,7 +202,7 @@ type Flip struct {
 func (p *Pair) eligible() int { return p.Units + p.OnlyA + p.OnlyB }
 
 // Counted says how many units are paired, of those with a valid episode on a side.
-func (p *Pair) Counted() string { return pairsText(p.Units, p.eligible()) + " pairs" }
+func (p *Pair) Counted() string { return PairsText(p.Units, p.eligible()) + " pairs" }
 
 // Paired is the difference with its interval.
 func (p *Pair) Paired() statistics.Estimate {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
@@ -63,6 +64,9 @@ type Contrast struct {
 
 // Contrasted returns the contrast. What embeds a contrast has this method.
 func (c *Contrast) Contrasted() *Contrast { return c }
+
+// Counted says how many instances are paired.
+func (c *Contrast) Counted() string { return PairsText(c.PairedInstances, c.Instances) + " pairs" }
 
 // Paired is the difference with its interval.
 func (c *Contrast) Paired() statistics.Estimate {
@@ -169,6 +173,9 @@ type HintGain struct {
 	Test        Test        `json:"test"`
 	ExtraCost   *float64    `json:"extra_cost_usd"` // mean over instances
 }
+
+// Counted says how many instances are compared.
+func (h *HintGain) Counted() string { return table.Counted(h.Instances, "pair") }
 
 // Gained is the gain with its interval.
 func (h *HintGain) Gained() statistics.Estimate {

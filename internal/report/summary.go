@@ -6,6 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -223,6 +224,9 @@ type Condition struct {
 	PairedMethod      string      `json:"paired_difference_ci95_method,omitempty"`
 	PairedTasks       int         `json:"paired_tasks"`
 }
+
+// Counted says how many tasks are paired.
+func (c *Condition) Counted() string { return table.Counted(c.PairedTasks, "task") }
 
 // Paired is the paired difference with its interval.
 func (c *Condition) Paired() statistics.Estimate {

@@ -50,6 +50,9 @@ type Change struct {
 	Difference float64     `json:"paired_difference"`
 	CI95       *[2]float64 `json:"ci95"` // nil if all tasks have the same difference
 	Tasks      int         `json:"tasks"`
+	// Units are the units with a valid episode on both sides, of Eligible with one on a side.
+	Units    int `json:"units"`
+	Eligible int `json:"eligible"`
 }
 
 // Flip is an instance that one side alone solved.
@@ -189,7 +192,8 @@ func changes(part string, a, b []*report.Row, o report.Options) []Change {
 			}
 			return statistics.Share(sum, n)
 		})
-		c := Change{Part: part, Measure: m.name, Tasks: len(p.Tasks)}
+		c := Change{Part: part, Measure: m.name, Tasks: len(p.Tasks), Units: p.Units,
+			Eligible: p.Units + p.OnlyA + p.OnlyB}
 		clusters, used := statistics.Clusters{}, false
 		for _, t := range p.Tasks {
 			c.A, c.B, used = c.A+t.A/float64(c.Tasks), c.B+t.B/float64(c.Tasks), used || t.A != 0 || t.B != 0

@@ -79,6 +79,29 @@ func TestBothPAreNamed(t *testing.T) {
 	}
 }
 
+// TestBehaviourSaysItsPairs leaves five instances out of one side.
+func TestBehaviourSaysItsPairs(t *testing.T) {
+	a, b := runOf("A", 38, 36), runOf("B", 38, 20)
+	kept := b.Rows[:0]
+	for _, row := range b.Rows {
+		if row.Part() != report.PartClean || row.Grade.Task > "t12" {
+			kept = append(kept, row)
+		}
+	}
+	b.Rows = kept
+	c := compared(t, "", a, b)[0]
+	behaviour := c.Tables()[1]
+	for i, change := range c.Behaviour {
+		if units, share := behaviour.Records[i]["paired_units"], behaviour.Records[i]["paired_share"]; units != change.Units ||
+			share != float64(change.Units)/float64(change.Eligible) || change.Units == 0 {
+			t.Errorf("%s %s: %v and %v of %d and %d", change.Part, change.Measure, units, share, change.Units, change.Eligible)
+		}
+		if change.Part == report.PartClean && (change.Eligible != 40 || change.Units != 35) {
+			t.Errorf("clean %s: %d of %d are paired, want 35 of 40", change.Measure, change.Units, change.Eligible)
+		}
+	}
+}
+
 func TestSentenceNamesTheKindThatIsWorse(t *testing.T) {
 	c := compared(t, "", runOf("A", 38, 36), runOf("B", 38, 20))[0]
 	for _, want := range []string{"B is worse than A under exec.timeout: -40.0 points [", "p (Holm) < 0.001; elsewhere no " +

@@ -88,7 +88,15 @@ func (c *Comparison) changeTable() *table.Table {
 		table.Text("measure", "measure", func(r *Change) string { return r.Measure }),
 		table.Number("a", "a", 0, write, "", func(r *Change) *float64 { return &r.A }),
 		table.Number("b", "b", 0, write, "", func(r *Change) *float64 { return &r.B }),
-		table.Number("b less a", "difference", 0, signed, "", func(r *Change) *float64 { return &r.Difference }),
+		{
+			Head: table.Head{Name: "b less a (pairs)", Right: true, Keys: []string{"difference", "paired_units", "paired_share"}},
+			Cell: func(r *Change) table.Cell {
+				return table.Cell{
+					Text:   signed(r.Difference) + " (" + report.PairsText(r.Units, r.Eligible) + ")",
+					Values: []any{r.Difference, r.Units, float64(r.Units) / float64(r.Eligible)},
+				}
+			},
+		},
 		table.Interval("difference_ci95", 0, signed, func(r *Change) statistics.Estimate {
 			return statistics.Estimate{Value: &r.Difference, CI95: r.CI95, Method: statistics.MethodBootstrap}
 		}),

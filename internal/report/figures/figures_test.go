@@ -323,6 +323,13 @@ func TestTwoRunsAreCompared(t *testing.T) {
 	if got := pointsOf(made(t, s, "forest"), -1); len(want) < 10 || !slices.Equal(got, want) {
 		t.Errorf("the forest shows %d differences, want %d", len(got), len(want))
 	}
+	for _, panel := range made(t, s, "forest").Panels {
+		for _, row := range panel.(*chart.Rows).Rows {
+			if !row.Heading && !strings.HasSuffix(row.Text, " pairs") {
+				t.Errorf("%s does not say how many are paired: %s", row.Label, row.Text)
+			}
+		}
+	}
 }
 
 func TestNamesTellCohortsApart(t *testing.T) {

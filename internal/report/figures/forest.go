@@ -17,8 +17,8 @@ var forest = Entry{
 		"the line at zero are losses.",
 	make: func(s *Source) ([]chart.Panel, []string, error) {
 		panel := &chart.Rows{Axis: differences("difference of success, in percentage points"), Reference: new(float64)}
-		notes := []string{"Right column: the difference, its 95 % interval (of the row alone), and the p value of a " +
-			"sign-flip test; p (Holm) is corrected for the number of kinds."}
+		notes := []string{"Right column: the difference, its 95 % interval (of the row alone), the p value of a " +
+			"sign-flip test (p (Holm) is corrected for the number of kinds), and how many are paired."}
 		if len(s.Report.Pairs) > 0 {
 			notes = append(pairDifferences(s, panel), notes...)
 			notes = append(notes, "Right of zero: the second side is better than the first.")
@@ -30,8 +30,10 @@ var forest = Entry{
 	},
 }
 
-// differ adds a row for a difference, below a heading.
-func differ(panel *chart.Rows, heading *string, subject, label string, e statistics.Estimate, t *report.Test) {
+// differ adds a row for a difference, below a heading. Counted says how many units are paired.
+func differ(
+	panel *chart.Rows, heading *string, subject, label string, e statistics.Estimate, t *report.Test, counted string,
+) {
 	point, ok := estimate(e)
 	if !ok {
 		return
@@ -46,6 +48,7 @@ func differ(panel *chart.Rows, heading *string, subject, label string, e statist
 		text := english.Either(t.Holm != nil, "p", "p (Holm)") + " " + table.PText(*p)
 		row.Text, point.Note = row.Text+"  "+text, point.Note+", "+text
 	}
+	row.Text, point.Note = row.Text+"  "+counted, point.Note+", "+counted
 	row.Points = []chart.Point{point}
 	panel.Rows = append(panel.Rows, row)
 }
@@ -61,7 +64,7 @@ func pairDifferences(s *Source, panel *chart.Rows) (note []string) {
 			continue
 		}
 		differ(panel, &heading, p.B.ID().String()+" less "+p.A.ID().String(), cmp.Or(p.Kind, p.Part), p.Paired(),
-			&p.Test)
+			&p.Test, p.Counted())
 	}
 	return note
 }
@@ -89,19 +92,19 @@ func conditionDifferences(s *Source, panel *chart.Rows) []string {
 		heading := ""
 		for _, f := range list {
 			if f.ID() == subject {
-				differ(panel, &heading, named[subject], aspect(f), f.Paired(), &f.Test)
+				differ(panel, &heading, named[subject], aspect(f), f.Paired(), &f.Test, f.Counted())
 			}
 		}
 		if s.Report.Robustness != nil {
 			for i := range s.Report.Robustness.Harmless {
 				if h := &s.Report.Robustness.Harmless[i]; h.ID() == subject && h.Kind == "" {
-					differ(panel, &heading, named[subject], h.Part, h.Paired(), &h.Test)
+					differ(panel, &heading, named[subject], h.Part, h.Paired(), &h.Test, h.Counted())
 				}
 			}
 		}
 		for i := range s.Report.Conditions {
 			if c := &s.Report.Conditions[i]; c.ID() == subject {
-				differ(panel, &heading, named[subject], c.Condition, c.Paired(), &report.Test{})
+				differ(panel, &heading, named[subject], c.Condition, c.Paired(), &report.Test{}, c.Counted())
 			}
 		}
 	}

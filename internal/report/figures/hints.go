@@ -21,8 +21,8 @@ var hints = Entry{
 			if h.Hazard != "" {
 				label += ", " + h.Hazard
 			}
-			differ(panel, &heading, h.ID().String(), label, h.Gained(), &h.Test)
+			differ(panel, &heading, h.ID().String(), label, h.Gained(), &h.Test, h.Counted())
 		}
-		return some(panel), []string{"Right column: the gain, its 95 % interval, and the p value of a sign-flip test."}, nil
+		return some(panel), []string{"Right column: the gain, its 95 % interval, the p value of a sign-flip test, and how many are paired."}, nil
 	},
 }
