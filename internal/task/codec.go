@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +33,63 @@ func DecodeStrict(data []byte, v any) error {
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	if err := dec.Decode(v); err != nil {
-		return err
+		return Plainly(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("data after the JSON value")
 	}
 	return nil
+}
+
+// Plainly says what a decoder found in the words of JSON, not of Go: a value of a wrong type with its field, and what
+// the field takes.
+func Plainly(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		if text, own := strings.CutPrefix(err.Error(), "json: "); own {
+			return errors.New(text)
+		}
+		return err
+	}
+	wanted := "of another kind"
+	switch kind := wrong.Type.Kind(); kind {
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		wanted = "a whole number from 0"
+		if strings.HasPrefix(wrong.Value, "number ") { // it may be too large
+			wanted += fmt.Sprintf(" to %d", uint64(1)<<wrong.Type.Bits()-1)
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		wanted = "a whole number"
+	case reflect.Float32, reflect.Float64:
+		wanted = "a number"
+	case reflect.String:
+		wanted = "a text"
+	case reflect.Bool:
+		wanted = "true or false"
+	case reflect.Slice, reflect.Array:
+		wanted = "an array"
+	case reflect.Struct, reflect.Map:
+		wanted = "an object"
+	default:
+	}
+	return fmt.Errorf("%s is %s, and must be %s", cmp.Or(wrong.Field, "the value"), shownAs(wrong.Value), wanted)
+}
+
+// shownAs writes what a decoder found with its article: its own words are "number -1", "string", "array".
+func shownAs(found string) string {
+	if text, ok := strings.CutPrefix(found, "number "); ok {
+		return text
+	}
+	switch found {
+	case "string":
+		return "a text"
+	case "bool":
+		return "a boolean"
+	case "array", "object":
+		return "an " + found
+	default:
+		return "a " + found
+	}
 }
 
 // Lines decodes JSON Lines as [DecodeStrict] does, with one decoder for all of them.
@@ -61,7 +114,7 @@ func (l *Lines) More() bool { return len(l.rest) > 0 }
 func (l *Lines) Next(v any) error {
 	line, rest, _ := bytes.Cut(l.rest, []byte("\n"))
 	if err := l.dec.Decode(v); err != nil {
-		return err
+		return Plainly(err)
 	}
 	end := l.at + int64(len(line))
 	switch at := l.dec.InputOffset(); {

@@ -40,3 +40,35 @@ func TestCallsReadBack(t *testing.T) {
 		}
 	}
 }
+
+func TestPlainly(t *testing.T) {
+	var into struct {
+		Deep struct {
+			Seed  uint64  `json:"seed"`
+			Small uint8   `json:"small"`
+			Count int     `json:"count"`
+			Part  float64 `json:"part"`
+			Name  string  `json:"name"`
+			Is    bool    `json:"is"`
+			List  []int   `json:"list"`
+		} `json:"deep"`
+	}
+	for text, want := range map[string]string{
+		`{"deep":{"seed":-1}}`:    "deep.seed is -1, and must be a whole number from 0 to 18446744073709551615",
+		`{"deep":{"seed":1.5}}`:   "deep.seed is 1.5, and must be a whole number from 0 to 18446744073709551615",
+		`{"deep":{"small":256}}`:  "deep.small is 256, and must be a whole number from 0 to 255",
+		`{"deep":{"seed":"one"}}`: "deep.seed is a text, and must be a whole number from 0",
+		`{"deep":{"count":true}}`: "deep.count is a boolean, and must be a whole number",
+		`{"deep":{"part":"NaN"}}`: "deep.part is a text, and must be a number",
+		`{"deep":{"name":5}}`:     "deep.name is a number, and must be a text",
+		`{"deep":{"is":[]}}`:      "deep.is is an array, and must be true or false",
+		`{"deep":{"list":{}}}`:    "deep.list is an object, and must be an array",
+		`{"deep":1}`:              "deep is a number, and must be an object",
+		`7`:                       "the value is a number, and must be an object",
+		`{"depth":1}`:             `unknown field "depth"`,
+	} {
+		if err := DecodeStrict([]byte(text), &into); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

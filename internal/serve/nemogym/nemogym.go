@@ -102,7 +102,7 @@ func (h *Handler) Seed(ctx context.Context, row []byte) (key string, err error) 
 	}
 	var d seedData
 	if err := json.Unmarshal(row, &r); err != nil {
-		return "", refuse(training.RefusedBad, "The row cannot be read: %v.", err)
+		return "", refuse(training.RefusedBad, "The row cannot be read: %v.", task.Plainly(err))
 	}
 	if len(r.Seatrial) == 0 {
 		return "", refuse(training.RefusedBad, `A row has {"seatrial": {"instance": …}}: see /v1/rows.`)
@@ -286,14 +286,14 @@ func (h *Handler) step(ctx context.Context, s *session, turn *task.Turn) (*train
 func (h *Handler) Verify(ctx context.Context, key string, body []byte) ([]byte, error) {
 	var sent map[string]json.RawMessage
 	if err := json.Unmarshal(body, &sent); err != nil {
-		return nil, refuse(training.RefusedBad, "The body cannot be read: %v.", err)
+		return nil, refuse(training.RefusedBad, "The body cannot be read: %v.", task.Plainly(err))
 	}
 	if len(sent["responses_create_params"]) == 0 || len(sent["response"]) == 0 {
 		return nil, refuse(training.RefusedBad, "The body needs responses_create_params and response.")
 	}
 	said, err := lastMessage(sent["response"])
 	if err != nil {
-		return nil, refuse(training.RefusedBad, "The response cannot be read: %v.", err)
+		return nil, refuse(training.RefusedBad, "The response cannot be read: %v.", task.Plainly(err))
 	}
 	s, err := h.session(key)
 	if err != nil {

@@ -199,7 +199,7 @@ func (h *Handler) answer(ctx context.Context, s *session, text []byte) (over boo
 		return false
 	}
 	if err := m.read(text); err != nil {
-		return refuse(failure(codeJSON, "The message cannot be read: "+err.Error()))
+		return refuse(failure(codeJSON, "The message cannot be read: "+task.Plainly(err).Error()))
 	}
 	var err error
 	switch m.Type {
@@ -222,7 +222,7 @@ func (h *Handler) answer(ctx context.Context, s *session, text []byte) (over boo
 	case "close":
 		return true
 	case "mcp":
-		s.out = append(envelope(s.out, "mcp"), rpcRefusal...)
+		s.out = append(envelope(s.out, "mcp"), rpcRefusal(m.Data)...)
 	default:
 		return refuse(failure(codeType, fmt.Sprintf("There is no message of the type %.100q.", m.Type)))
 	}
@@ -233,9 +233,19 @@ func (h *Handler) answer(ctx context.Context, s *session, text []byte) (over boo
 	return false
 }
 
-// rpcRefusal answers MCP over the socket: the server speaks it at /mcp.
-const rpcRefusal = `{"jsonrpc":"2.0","id":null,"error":` +
-	`{"code":-32601,"message":"MCP is spoken at /mcp?instance=ALIAS."}}`
+// rpcRefusal answers MCP over the socket, with the id of the request: the server speaks it at /mcp.
+func rpcRefusal(request json.RawMessage) []byte {
+	var r struct {
+		ID json.RawMessage `json:"id"`
+	}
+	id := []byte("null")
+	// An id is a text or a number.
+	if json.Unmarshal(request, &r) == nil && len(r.ID) > 0 && r.ID[0] != '{' && r.ID[0] != '[' {
+		id = r.ID
+	}
+	text := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	return append(text, `,"error":{"code":-32601,"message":"MCP is spoken at /mcp?instance=ALIAS."}}`...)
+}
 
 func guarded(do func() error) (err error) {
 	defer diag.Guard(&err, "environment")

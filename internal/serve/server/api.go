@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,7 +222,7 @@ func (a *api) read(w http.ResponseWriter, r *http.Request, into any) bool {
 		return true
 	}
 	if err := task.DecodeStrict(data, into); err != nil {
-		a.fail(w, r, refuse(RefusedBad, "The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: ")))
+		a.fail(w, r, refuse(RefusedBad, "The body cannot be read: %v.", err))
 		return false
 	}
 	return true
@@ -243,16 +245,41 @@ const (
 	defaultPage = 100
 )
 
-// page reads how much of a list is wanted: at most limit items after the one called after.
-func page(r *http.Request) (after string, limit int, err error) {
-	q := r.URL.Query()
+// queryOf reads the query of a request. It refuses names that the operation does not know, and those that are given
+// twice and are not repeatable: it would ignore them and select something else.
+func queryOf(r *http.Request, known []string, repeatable ...string) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, refuse(RefusedBad, "The query cannot be read: %v.", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if slices.Contains(repeatable, name) {
+			continue
+		}
+		if !slices.Contains(known, name) {
+			return nil, refuse(RefusedBad, "%s takes no %.100q in its query. It takes %s.", r.URL.Path, name,
+				strings.Join(append(known, repeatable...), ", "))
+		}
+		if len(q[name]) > 1 {
+			return nil, refuse(RefusedBad, "The query of %s has %s twice.", r.URL.Path, name)
+		}
+	}
+	return q, nil
+}
+
+// page reads how much of a list is wanted: at most limit items after the one called after. The query may have other
+// names too.
+func page(r *http.Request, others ...string) (q url.Values, after string, limit int, err error) {
+	if q, err = queryOf(r, append([]string{"after", "limit"}, others...)); err != nil {
+		return nil, "", 0, err
+	}
 	limit = defaultPage
 	if text := q.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxPage {
-			return "", 0, refuse(RefusedBad, "The limit must be a number from 1 to %d.", maxPage)
+			return nil, "", 0, refuse(RefusedBad, "The limit must be a number from 1 to %d.", maxPage)
 		}
 	}
-	return q.Get("after"), limit, nil
+	return q, q.Get("after"), limit, nil
 }
 
 type instanceInfo struct {
@@ -271,12 +298,17 @@ type instanceInfo struct {
 }
 
 func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
-	after, limit, err := page(r)
+	q, after, limit, err := page(r, append(training.SelectionNames(), "view")...)
 	if err != nil {
 		a.fail(w, r, err)
 		return
 	}
-	all, err := a.core.room.Select(training.SelectionOf(r.URL.Query()))
+	view := q.Get("view")
+	if view != "" && view != "true" && view != "false" {
+		a.fail(w, r, refuse(RefusedBad, "The view must be true or false."))
+		return
+	}
+	all, err := a.core.room.Select(training.SelectionOf(q))
 	if err != nil {
 		a.fail(w, r, err)
 		return
@@ -299,7 +331,7 @@ func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 		info := a.core.infoOf(in)
-		if r.URL.Query().Get("view") == "true" {
+		if view == "true" {
 			view, err := a.core.viewOf(in)
 			if err != nil {
 				a.fail(w, r, err)
@@ -429,7 +461,7 @@ type episodeInfo struct {
 }
 
 func (a *api) listEpisodes(w http.ResponseWriter, r *http.Request) {
-	after, limit, err := page(r)
+	_, after, limit, err := page(r)
 	if err != nil {
 		a.fail(w, r, err)
 		return
@@ -514,7 +546,7 @@ func (a *api) listTools(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		return
 	}
-	after, limit, err := page(r)
+	_, after, limit, err := page(r)
 	var tools []*task.Tool
 	if err == nil {
 		tools, err = e.Tools(r.Context())

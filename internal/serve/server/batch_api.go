@@ -274,8 +274,13 @@ func (a *api) batchTools(w http.ResponseWriter, r *http.Request) {
 	if b == nil {
 		return
 	}
+	q, err := queryOf(r, nil, "environment")
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
 	var which []int
-	for _, text := range r.URL.Query()["environment"] {
+	for _, text := range q["environment"] {
 		i, err := strconv.Atoi(text)
 		if err != nil {
 			a.fail(w, r, refuse(training.RefusedBad, "%.20q is not the number of an environment.", text))

@@ -506,6 +506,7 @@ func TestDocument(t *testing.T) {
 		t.Errorf("there is no %s", r)
 	}
 	checkRequests(t, s, doc)
+	checkQueries(t, s, doc)
 	_, page, h := s.do(http.MethodGet, "/docs/", "")
 	if strings.Contains(string(page), "cdn") || !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'self'") {
 		t.Error("the page takes something from elsewhere")
@@ -514,6 +515,48 @@ func TestDocument(t *testing.T) {
 		if status, data, _ := s.do(http.MethodGet, "/docs/"+file, ""); status != http.StatusOK || len(data) < 10_000 {
 			t.Errorf("%s: %d, %d bytes", file, status, len(data))
 		}
+	}
+}
+
+// checkQueries checks that the server takes no other names in queries than the document has, nor one of them twice.
+func checkQueries(t *testing.T, s *site, doc *openapi3.T) {
+	t.Helper()
+	in := instances(t, task.StyleFunc)[0].ID
+	_, _, header := s.do(http.MethodPost, "/v1/batches", fmt.Sprintf(`{"instances":[%q]}`, in))
+	batch := strings.TrimPrefix(header.Get("Location"), "/v1/batches/")
+	episode := path.Base(s.open(in).URL)
+	checked := 0
+	for address, item := range doc.Paths.Map() {
+		if item.Get == nil {
+			continue
+		}
+		var known []string
+		for _, p := range slices.Concat(item.Parameters, item.Get.Parameters) {
+			if p.Value.In == "query" {
+				known = append(known, p.Value.Name)
+			}
+		}
+		if known == nil {
+			continue
+		}
+		checked++
+		at := strings.NewReplacer("{episode}", episode, "{batch}", batch).Replace(address)
+		status, data, _ := s.do(http.MethodGet, at+"?surprise=1", "")
+		if status != http.StatusBadRequest || !strings.Contains(string(data), `\"surprise\"`) {
+			t.Errorf("%s takes a name that it does not know: %d %s", at, status, data)
+		}
+		for _, name := range known {
+			if !strings.Contains(string(data), name) {
+				t.Errorf("%s does not say that it takes %s: %s", at, name, data)
+			}
+			status, data, _ := s.do(http.MethodGet, at+"?"+name+"=1&"+name+"=1", "")
+			if name != "environment" && (status != http.StatusBadRequest || !strings.Contains(string(data), "twice")) {
+				t.Errorf("%s takes %s twice: %d %s", at, name, status, data)
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("only %d operations have queries", checked)
 	}
 }
 

@@ -44,7 +44,12 @@ func nemoGymRoutes() []route {
 			a.nemoGym.ServeVerify(w, r)
 		}},
 		{http.MethodGet, "/v1/rows", true, func(a *api, w http.ResponseWriter, r *http.Request) {
-			all, err := a.core.room.Select(training.SelectionOf(r.URL.Query()))
+			q, err := queryOf(r, training.SelectionNames())
+			if err != nil {
+				a.fail(w, r, err)
+				return
+			}
+			all, err := a.core.room.Select(training.SelectionOf(q))
 			if err != nil {
 				a.fail(w, r, err)
 				return

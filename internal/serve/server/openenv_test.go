@@ -157,6 +157,16 @@ func TestOpenEnvDraws(t *testing.T) {
 func TestOpenEnvRefusedResets(t *testing.T) {
 	listening := httptest.NewServer(server.NewHandler(newCore(t, nil), server.Options{}))
 	t.Cleanup(listening.Close)
+	// Refusals name what they refuse, in the words of JSON.
+	for data, words := range map[string]string{
+		`{"instance":"none-such"}`: `The suite has no instance "none-such".`,
+		`{"seed":-1}`:              "seed is -1, and must be a whole number from 0 to 18446744073709551615.",
+		`{"seed":"one"}`:           "seed is a text, and must be a whole number from 0.",
+	} {
+		if m := dial(t, listening.URL).say(`{"type":"reset","data":` + data + `}`); !strings.HasSuffix(m.Data.Message, words) {
+			t.Errorf("%s: %+v", data, m)
+		}
+	}
 	for _, data := range []string{`{"condition":"none.such"}`, `{"instance":"none-such"}`, `{"worlds":1000}`, `{"other":1}`} {
 		s := dial(t, listening.URL)
 		begin, refused := `{"type":"reset","data":{"tools_digest":true}}`, `{"type":"reset","data":`+data+`}`
@@ -171,6 +181,25 @@ func TestOpenEnvRefusedResets(t *testing.T) {
 		s.say(refused)
 		if m := s.say(`{"type":"step","data":{"type":"decline"}}`); !m.Data.Done || m.Data.Metadata.Outcome == "" {
 			t.Errorf("the episode before %s: %+v", refused, m)
+		}
+	}
+}
+
+// MCP over the socket is refused with the id of the request.
+func TestOpenEnvMCP(t *testing.T) {
+	listening := httptest.NewServer(server.NewHandler(newCore(t, nil), server.Options{}))
+	t.Cleanup(listening.Close)
+	s := dial(t, listening.URL)
+	for request, id := range map[string]string{
+		`{"id":7,"method":"tools/list"}`: `7`, `{"id":"a\"b","method":"x"}`: `"a\"b"`, `{"id":{}}`: "null", `{}`: "null", `1`: "null",
+	} {
+		if err := s.conn.Write(context.Background(), websocket.MessageText,
+			[]byte(`{"type":"mcp","data":`+request+`}`)); err != nil {
+			t.Fatal(err)
+		}
+		_, answer, err := s.conn.Read(context.Background())
+		if err != nil || !json.Valid(answer) || !strings.Contains(string(answer), `"id":`+id+`,"error"`) {
+			t.Errorf("%s: %v %s", request, err, answer)
 		}
 	}
 }

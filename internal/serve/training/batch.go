@@ -126,18 +126,18 @@ func (s *Room) New(r Request) (*Batch, error) {
 		return b, nil
 	}
 	for i, id := range r.Instances {
-		if err := s.name(&b.seats[i], i, id); err != nil {
+		if err := s.name(&b.seats[i], id); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
 }
 
-// name gives an environment its instance, which is number i of a list.
-func (s *Room) name(at *seat, i int, id string) error {
+// name gives an environment its instance.
+func (s *Room) name(at *seat, id string) error {
 	place, known := s.positions[s.config.Resolve(id)]
 	if !known {
-		return refuse(RefusedUnknown, "The suite has no instance of number %d of the list.", i)
+		return refuse(RefusedUnknown, "The suite has no instance %.200q.", id)
 	}
 	at.instance, at.world = s.config.Suite.Instances[place], 0
 	return nil
@@ -181,7 +181,7 @@ func (b *Batch) Reset(ctx context.Context, which []int, instances []string, seed
 		begun[n] = b.seats[i]
 		switch {
 		case instances != nil:
-			err = b.room.name(&begun[n], n, instances[n])
+			err = b.room.name(&begun[n], instances[n])
 		case b.sampler != nil:
 			err = b.draw(&begun[n])
 		}

@@ -23,6 +23,11 @@ type Selection struct {
 	Condition string `json:"condition"`
 }
 
+// SelectionNames are the names that a query of a selection may have.
+func SelectionNames() []string {
+	return []string{"split", "style", "database", "difficulty", "task", "condition"}
+}
+
 // SelectionOf reads a selection from a query.
 func SelectionOf(q url.Values) Selection {
 	return Selection{

@@ -90,7 +90,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing": {"", "line 1"},
 		"an unknown header field": {join(strings.Replace(lines[0], `"trial"`, `"tribe":1,"trial"`, 1)),
-			`line 1: json: unknown field "tribe"`},
+			`line 1: unknown field "tribe"`},
 		"another format": {join(strings.Replace(lines[0], Format, "seatrial.transcript/2", 1)),
 			`line 1: format "seatrial.transcript/2"`},
 		"an unknown event field": {join(lines[0], strings.Replace(lines[1], `"turn"`, `"tern":1,"turn"`, 1)), "line 2"},
