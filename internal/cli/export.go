@@ -18,7 +18,7 @@ import (
 func (a *app) exportCommand() *cobra.Command {
 	var under, bundle, suiteDir string
 	var o export.Options
-	host := convert.Host{Host: a.host(), Meter: a.counter("export"), Unfinished: a.warnUnfinished}
+	host := convert.Host{Host: a.host(), Err: a.Err, Meter: a.counter("export"), Unfinished: a.warnUnfinished}
 	cmd := &cobra.Command{
 		Use:   "export RUN [--format NAME --out PATH] | RUN --bundle FILE | SUITE [--format harbor] --out DIR",
 		Short: "Write a run as JSON Lines, for other programs, as a bundle, or a suite's questions",
@@ -65,6 +65,9 @@ func (a *app) exportCommand() *cobra.Command {
 				return diag.Usagef("--out and --condition are for suites, and %s is not one", args[0]).
 					WithHint("a run is written to the standard output, or with --format")
 			}
+			if bundle == export.Stream {
+				return diag.Usagef("a bundle is a file of its own").WithHint("--bundle FILE")
+			}
 			if bundle != "" {
 				return a.exportBundle(cmd.Context(), args[0], suiteDir, bundle, o.Filter)
 			}
@@ -79,7 +82,7 @@ func (a *app) exportCommand() *cobra.Command {
 			return errors.Join(err, store.Close())
 		},
 	}
-	cmd.Flags().StringVar(&o.Out, "out", "", "file or folder of the export; it must be new")
+	cmd.Flags().StringVar(&o.Out, "out", "", "file or folder of the export; it must be new, or - for standard output")
 	cmd.Flags().StringVar(&o.Format, "format", "", "write the selected episodes as "+strings.Join(export.Names(), ", ")+
 		"; or the instances of a suite as "+convert.Harbor)
 	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,6 +36,7 @@ import (
 // Host is what the command shares with all others.
 type Host struct {
 	*decide.Host
+	Err io.Writer
 	// Meter returns what shows how many episodes are done, and what removes that from the terminal.
 	Meter func() (show func(done, total int), clear func())
 	// Unfinished warns if a run with so many episodes is not finished.
@@ -46,6 +48,14 @@ func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options)
 	if o.Out == "" {
 		return diag.Usagef("no place for the export is given").WithHint("--out PATH")
 	}
+	told, place := h.Out, o.Out // where the summary goes, and the name of the place in it
+	if o.Out == export.Stream {
+		if h.JSON() {
+			return diag.Usagef("--out - and --json both write to standard output").WithHint("--out PATH")
+		}
+		o.Stream, told, place = h.Out, h.Err, "standard output"
+	}
+	printf := func(format string, args ...any) { _, _ = fmt.Fprintf(told, format, args...) } // a closed stream is no error
 	run, err := runs.Open(ctx, path, suiteDir)
 	if err != nil {
 		return err
@@ -67,12 +77,12 @@ func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options)
 	if h.JSON() {
 		return h.PrintJSON(summary)
 	}
-	h.Printf("%s: %s\n", table.Counted(summary.Written, "record"), o.Out)
+	printf("%s: %s\n", table.Counted(summary.Written, "record"), place)
 	for _, reason := range leftOut(summary.LeftOut) {
-		h.Printf("%s\n", reason)
+		printf("%s\n", reason)
 	}
 	for _, id := range slices.Sorted(maps.Keys(summary.Shortened)) {
-		h.Printf("episode %s: %s longer than %d bytes replaced by a note\n", id,
+		printf("episode %s: %s longer than %d bytes replaced by a note\n", id,
 			table.Counted(summary.Shortened[id], "text"), export.MaxText)
 	}
 	return nil
@@ -206,7 +216,7 @@ func leftOut(counts map[string]int) []string {
 
 // newFolder refuses a place for an export of a suite that is missing or exists.
 func newFolder(dir, out string) error {
-	if out == "" {
+	if out == "" || out == export.Stream {
 		return diag.Usagef("a suite is exported into a folder").WithHint("seatrial export %s --out DIR", dir)
 	}
 	if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {

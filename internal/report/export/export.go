@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -29,13 +30,17 @@ const MaxText = 16 << 20
 // Options says what is exported where.
 type Options struct {
 	Format string
-	Out    string // a file or folder that does not exist yet
+	Out    string // a file or folder that does not exist yet, or [Stream]
+	Stream io.Writer
 	Filter runs.Filter
 	// Version is that of the program, for formats that name it.
 	Version string
 	// Progress is told how many episodes have been read; nil for nobody.
 	Progress func(read int)
 }
+
+// Stream as the place of an export stands for the stream of its options. Only formats of one file fit it.
+const Stream = "-"
 
 // Summary counts what an export did with the episodes that its filter selected.
 type Summary struct {
@@ -113,12 +118,19 @@ func Run(ctx context.Context, run *runs.Run, o Options) (*Summary, error) {
 	if o.Filter.Worst {
 		return nil, diag.Usagef("--worst orders episodes, and an export keeps their order").WithHint("--failed")
 	}
-	if _, err := os.Lstat(o.Out); !errors.Is(err, fs.ErrNotExist) {
+	place := Place
+	switch _, err := os.Lstat(o.Out); {
+	case o.Out == Stream && list[at].folder:
+		return nil, diag.Usagef("%s is a folder of files, and standard output is one stream", o.Format).
+			WithHint("--out DIR")
+	case o.Out == Stream:
+		place = func(_ string, _ bool, write func(string) error) error { return streamed(o.Stream, write) }
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, diag.Usagef("%s exists", o.Out).WithHint("give another --out")
 	}
 	x := &exporter{run: run, o: o, summary: &Summary{Format: SummaryFormat, Out: o.Out, LeftOut: map[string]int{},
 		Shortened: map[string]int{}}, clean: run.Suite.Clean()}
-	err := Place(o.Out, list[at].folder, func(partial string) error { return x.fill(ctx, list[at], partial) })
+	err := place(o.Out, list[at].folder, func(partial string) error { return x.fill(ctx, list[at], partial) })
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +155,26 @@ func Place(out string, folder bool, write func(partial string) error) error {
 		return errors.Join(err, os.RemoveAll(partial))
 	}
 	return nil
+}
+
+// streamed has a file written and copies it when it is complete, so that a failure writes nothing.
+func streamed(to io.Writer, write func(partial string) error) (err error) {
+	defer suite.Unfinished()()
+	partial, err := makePartial(filepath.Join(os.TempDir(), "seatrial-export"), false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(partial) }() // it may be removed already
+	if err := write(partial); err != nil {
+		return err
+	}
+	file, err := os.Open(partial)
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(partial) // while it is open, where the system can: a reader that leaves ends this process
+	_, err = io.Copy(to, file)
+	return errors.Join(err, file.Close())
 }
 
 // makePartial makes an empty file or folder beside the one that it will become. It removes those that processes left
