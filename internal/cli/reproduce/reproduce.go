@@ -4,6 +4,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,16 +208,26 @@ func (h *Host) reproduce(ctx context.Context, o *order) error {
 		return h.plan(ctx, o)
 	}
 	var played []string
+	var unjudged error
 	for _, r := range o.runs() {
-		path, err := h.run(ctx, o, r)
+		s, err := h.run(ctx, o, r)
 		if err != nil {
 			return err
 		}
-		if path != "" {
-			played = append(played, path)
+		if s == nil {
+			continue
+		}
+		played = append(played, s.Out)
+		if s.Judge != "" {
+			// The report has what was judged; the error comes after it.
+			if err := h.Judge(ctx, s); ctx.Err() != nil {
+				return err
+			} else if err != nil {
+				unjudged = cmp.Or(unjudged, err)
+			}
 		}
 	}
-	return h.report(ctx, o, played)
+	return cmp.Or(h.report(ctx, o, played), unjudged)
 }
 
 // corpora lists what is read.
@@ -358,68 +369,70 @@ func (o *order) settingsOf(r recipe.Run) (*settings.Run, error) {
 	return s, nil
 }
 
-// selected drops the conditions under which a suite has no instance, and lists them. The settings are nil if none is
-// left.
+// selected drops the corpora and conditions of which a suite has no instance, and lists them. The settings are nil if
+// none is left.
 func (o *order) selected(r recipe.Run, loaded *suite.Suite) (s *settings.Run, absent []string, err error) {
 	if s, err = o.settingsOf(r); err != nil {
 		return nil, nil, err
 	}
-	wanted := s.Conditions
-	s.Conditions = nil
-	for _, c := range wanted {
-		one := *s
-		one.Conditions = []string{c}
-		var none *settings.NoInstance
-		switch _, err := one.Instances(loaded); {
-		case errors.As(err, &none):
-			absent = append(absent, c)
-			continue
-		case err != nil:
-			return nil, nil, err
+	corpora, conditions := s.Corpora, s.Conditions
+	s.Corpora, s.Conditions = nil, nil
+	keep := func(list *[]string, wanted []string) error {
+		var kept []string
+		for _, name := range wanted {
+			*list = []string{name}
+			var none *settings.NoInstance
+			switch _, err := s.Instances(loaded); {
+			case errors.As(err, &none):
+				absent = append(absent, name)
+			case err != nil:
+				return err
+			default:
+				kept = append(kept, name)
+			}
 		}
-		s.Conditions = append(s.Conditions, c)
+		*list = kept
+		return nil
 	}
-	if len(wanted) > 0 && len(s.Conditions) == 0 {
+	if err := errors.Join(keep(&s.Corpora, corpora), keep(&s.Conditions, conditions)); err != nil {
+		return nil, nil, err
+	}
+	if len(s.Corpora) < min(1, len(corpora)) || len(s.Conditions) < min(1, len(conditions)) {
 		return nil, absent, nil
 	}
 	return s, absent, nil
 }
 
-// run plays a run, or resumes it; path is "" where the suite has nothing to play.
-func (h *Host) run(ctx context.Context, o *order, r recipe.Run) (path string, err error) {
+// run plays a run, or resumes it, and returns its settings: nil where the suite has nothing to play.
+func (h *Host) run(ctx context.Context, o *order, r recipe.Run) (*settings.Run, error) {
 	loaded, err := runs.LoadSuite(o.suiteDir(r.Suite))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	s, absent, err := o.selected(r, loaded)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, c := range absent {
-		h.Note("note: %s: no instance is under %s", o.suiteDir(r.Suite), c)
+		h.Note("note: %s: the run %s has no instance of %s", o.suiteDir(r.Suite), r.Name, c)
 	}
 	if s == nil {
-		return "", nil
+		return nil, nil //nolint:nilnil // stated above
 	}
 	resume := episode.Begun(ctx, s.Out)
 	mark := s.Out + endingFinished
 	if !resume { // it may be the mark of a run that was deleted
 		if err := os.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", diag.Usagef("%v", err).WithHint("give another --out")
+			return nil, diag.Usagef("%v", err).WithHint("give another --out")
 		}
 	}
 	text, err := os.ReadFile(mark)
 	if ended := err == nil; !ended || len(text) > 0 {
 		if err := h.play(ctx, s, resume, ended); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	if s.Judge != "" {
-		if err := h.Judge(ctx, s); err != nil {
-			return "", err
-		}
-	}
-	return s.Out, nil
+	return s, nil
 }
 
 // play plays a run, or resumes it, and marks it when all episodes have ended. If they had ended before, some of them

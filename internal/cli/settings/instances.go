@@ -96,6 +96,9 @@ func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.checkCorpora(s); err != nil {
+		return nil, err
+	}
 	tasks, pairs := s.Index(), r.takesPairs(s)
 	var list []*suite.Instance
 	for _, in := range s.Instances {
@@ -104,7 +107,8 @@ func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 			continue
 		}
 		t := tasks[in.Task]
-		if t == nil || r.Split != "" && t.Split != r.Split || r.Style != "" && t.Style != r.Style {
+		if t == nil || r.Split != "" && t.Split != r.Split || r.Style != "" && t.Style != r.Style ||
+			len(r.Corpora) > 0 && !slices.Contains(r.Corpora, t.Corpus) {
 			continue
 		}
 		list = append(list, in)
@@ -114,11 +118,28 @@ func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	}
 	switch {
 	case len(list) == 0:
-		return nil, &NoInstance{diag.Usagef("no instance of %s has style %q and split %q", s.Dir, r.Style, r.Split)}
+		return nil, &NoInstance{diag.Usagef("no instance of %s has style %q, split %q and corpus %q", s.Dir, r.Style, r.Split,
+			strings.Join(r.Corpora, ","))}
 	case pairs:
 		return paired(s, list, r.Limit)
 	}
 	return list, r.checkSQL(list)
+}
+
+// checkCorpora refuses a corpus that no task is from.
+func (r *Run) checkCorpora(s *suite.Suite) error {
+	var known []string
+	for _, t := range s.Tasks {
+		if !slices.Contains(known, t.Corpus) {
+			known = append(known, t.Corpus)
+		}
+	}
+	for _, name := range r.Corpora {
+		if !slices.Contains(known, name) {
+			return &NoInstance{diag.Unknown("corpus", name, known)}
+		}
+	}
+	return nil
 }
 
 // checkSQL refuses faults under the protocol that has no tools.
@@ -168,8 +189,8 @@ func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instan
 		keep[p.Incomplete], keep[p.Complete] = true, true
 	}
 	if n == 0 {
-		return nil, diag.Usagef("--pairs: no chosen instance of %s is incomplete and has a complete one", s.Dir).
-			WithHint("build with --condition drop-detail, --condition replace-tool or --fault distractors-only, or from bfcl:")
+		return nil, &NoInstance{diag.Usagef("--pairs: no chosen instance of %s is incomplete and has a complete one", s.Dir).
+			WithHint("build with --condition drop-detail, --condition replace-tool or --fault distractors-only, or from bfcl:")}
 	}
 	return slices.DeleteFunc(slices.Clone(s.Instances), func(in *suite.Instance) bool { return !keep[in] }), nil
 }

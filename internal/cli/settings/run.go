@@ -32,6 +32,7 @@ type Run struct {
 	Models      []string
 	Protocols   []string
 	Style       string
+	Corpora     []string
 	Split       string
 	Conditions  []string
 	Limit       int
@@ -157,6 +158,7 @@ func (r *Run) selectionFlags() {
 		strings.Join(model.ProviderNames(), ", ")+"); repeatable")
 	f.StringSliceVar(&r.Protocols, "protocol", []string{"tools"}, "protocols for models")
 	f.StringVar(&r.Style, "style", "", "only tasks of this style")
+	f.StringSliceVar(&r.Corpora, "corpus", nil, "only tasks of these corpora, such as api-bank,toolbench")
 	f.StringVar(&r.Split, "split", "", "only tasks of this split: validation or test")
 	f.StringArrayVar(&r.Conditions, "condition", nil, "only instances under this condition or fault (`NAME`): "+
 		"clean, obfuscate, fault:exec.timeout, fault:*; repeatable")

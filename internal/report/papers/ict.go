@@ -59,7 +59,7 @@ const (
 	whyNoPairs   = "no pair has valid episodes of both"
 	whyNoJudged  = "no instance was judged by both"
 	whyNoRightNo = "no incomplete request was detected"
-	whyNoJudge   = "no judge model was asked (run --judge)"
+	whyNoJudge   = "no opinion of a judge model (--judge) could be read"
 	whyNotKnown  = "it is not known what is missing"
 )
 
