@@ -302,8 +302,8 @@ func exchangeName(in *suite.Instance, protocol string, trial int, arm transcript
 }
 
 // PlayedUnder selects the instances that are played under a protocol in an arm; nil selects all. If a suite has pairs,
-// judging protocols play only pairs: nothing else is scored. Invented results are shown for incomplete requests only
-// (Incomplete Conditions, table 6).
+// judging protocols play only pairs: nothing else is scored. Only incomplete requests come with invented results
+// (Incomplete Conditions, table 6) and are to be explained: explanations of a right no are assessed (table 9).
 func PlayedUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*suite.Instance) bool {
 	if !p.Judges {
 		return nil
@@ -316,7 +316,7 @@ func PlayedUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*sui
 	switch {
 	case len(pairs) == 0:
 		return nil
-	case arm.Scenario == protocol.FeedbackInvented:
+	case arm.Scenario == protocol.FeedbackInvented || p.Name == protocol.Explain:
 		return func(in *suite.Instance) bool { return incomplete[in.ID] }
 	default:
 		return func(in *suite.Instance) bool { return incomplete[in.ID] || complete[in.ID] }
