@@ -107,7 +107,7 @@ def test_async(server, plans):
 
 def test_models_can_ask_where_a_user_replies(asking):
     def asks(view):
-        return "ask_user" in [tool["name"] for tool in wire.functions([], view)]
+        return "ask_user" in [f.spec["name"] for f in wire.functions([], view)]
 
     async def ask(instance):
         async with AsyncClient(asking.url) as client:
@@ -119,7 +119,18 @@ def test_models_can_ask_where_a_user_replies(asking):
     clarify, clean = (next(asking.client.instances(limit=1, condition=c)) for c in ("clarify", "clean"))
     assert asyncio.run(ask(clarify)) == (True, True) and asyncio.run(ask(clean)) == (False, False)
     with asking.client.episode(clarify["instance"]) as episode:
-        assert "error" not in episode.step([wire.act_of("ask_user", {"question": "Which one?"})])[0]
+        assert "error" not in episode.step([wire.ask("Which one?")])[0]
+
+
+def test_a_tool_can_have_the_name_of_an_act():
+    tools = [{"name": n, "description": "", "parameters": {}} for n in ("decline", "submit_answer", "submit_answer_2", "ask_user")]
+    functions = {f.spec["name"]: f.action for f in wire.functions(tools, {"questions": 1})}
+    assert list(functions) == [*(t["name"] for t in tools), "submit_answer_3", "decline_2", "ask_user_2"]
+    assert functions["decline"]({"reason": 1}) == wire.call("decline", {"reason": 1})
+    assert functions["submit_answer_3"]({"answer": 1}) == wire.answer(1)
+    assert functions["decline_2"]({"reason": "no"}) == wire.decline("no")
+    assert functions["ask_user_2"]({"question": "Which?"}) == wire.ask("Which?")
+    assert [f.spec["name"] for f in wire.functions([], {})] == ["submit_answer", "decline"]
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path, monkeypatch):

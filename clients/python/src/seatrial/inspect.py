@@ -33,9 +33,11 @@ class Played(StoreModel):
     path: str = ""
 
 
-def _tool(episode: AsyncEpisode, spec: wire.Tool) -> Tool:
+def _tool(episode: AsyncEpisode, function: wire.Function) -> Tool:
+    spec = function.spec
+
     async def execute(**arguments: Any) -> str:
-        observation = (await episode.step([wire.act_of(spec["name"], arguments)]))[0]
+        observation = (await episode.step([function.action(arguments)]))[0]
         if "error" in observation:
             raise ToolError(json.dumps(observation))
         return json.dumps(observation)
@@ -58,7 +60,7 @@ def play(url: str, token: str | None, agent: str | None, turns: int, options: di
             played.episode, played.path = episode.id, episode.path
             state.messages = [ChatMessageUser(content=wire.request_of(episode.view))]  # with its hint, if it has one
             for _ in range(turns):
-                state.tools = [_tool(episode, spec) for spec in wire.functions(await episode.tools(), episode.view)]
+                state.tools = [_tool(episode, f) for f in wire.functions(await episode.tools(), episode.view)]
                 state = await generate(state, tool_calls="single")
                 if episode.done or not state.output.message.tool_calls:
                     break

@@ -5,11 +5,13 @@ Nothing here opens a connection, so the client and the async client share it.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import urllib.parse
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -207,17 +209,6 @@ def ask(question: str) -> dict[str, Any]:
     return {"kind": "ask", "text": question}
 
 
-def act_of(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The action that a model means by calling a function: submit_answer, decline, ask_user, or a tool of the episode."""
-    if name == "submit_answer":
-        return answer(arguments.get("answer"))
-    if name == "decline":
-        return decline(str(arguments.get("reason", "")))
-    if name == "ask_user":
-        return ask(str(arguments.get("question", "")))
-    return call(name, arguments)
-
-
 def request_of(view: Mapping[str, Any]) -> str:
     """The request of a view as one text, with what there is to know beside it."""
     parts = [m["content"] for m in view["messages"]] + [view.get("evidence", ""), view.get("hint", "")]
@@ -227,22 +218,36 @@ def request_of(view: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def functions(tools: Sequence[Tool], view: Mapping[str, Any]) -> list[Tool]:
-    """The tools of an episode, then those by which it ends and, where a user replies, the one that asks, as models get them."""
+@dataclass(frozen=True)
+class Function:
+    """A function that a model may call: its specification, and what makes an action of its arguments."""
+
+    spec: Tool
+    action: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def functions(tools: Sequence[Tool], view: Mapping[str, Any]) -> list[Function]:
+    """The tools of an episode, then those by which it ends and, where a user replies, the one that asks, as models get them.
+    Where a tool has the name of one of these, the other is called submit_answer_2, and so on."""
     answered = {"type": "object", "properties": {"answer": {"description": "A value, records, or the label of a call."}}, "required": ["answer"]}
     declined = {"type": "object", "properties": {"reason": {"type": "string", "description": "Why."}}, "required": ["reason"]}
     asked = {"type": "object", "properties": {"question": {"type": "string", "description": "What the user is asked."}}, "required": ["question"]}
-    acts: list[Tool] = [
-        {
-            "name": "submit_answer",
-            "description": 'Submits the answer. The text "$call_1$" stands for the whole result of call_1.',
-            "parameters": answered,
-        },
-        {"name": "decline", "description": "Says that the request cannot be met with these tools.", "parameters": declined},
+    taken = {tool["name"] for tool in tools}
+
+    def act(name: str, description: str, parameters: dict[str, Any], action: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Function:
+        free = next(n for n in itertools.chain([name], (f"{name}_{k}" for k in itertools.count(2))) if n not in taken)
+        return Function({"name": free, "description": description, "parameters": parameters}, action)
+
+    acts = [
+        act("submit_answer", 'Submits the answer. The text "$call_1$" stands for the whole result of call_1.', answered,
+            lambda given: answer(given.get("answer"))),
+        act("decline", "Says that the request cannot be met with these tools.", declined,
+            lambda given: decline(str(given.get("reason", "")))),
     ]
     if view.get("questions"):
-        acts.append({"name": "ask_user", "description": "Asks the user a question, and returns the reply.", "parameters": asked})
-    return [*tools, *acts]
+        acts.append(act("ask_user", "Asks the user a question, and returns the reply.", asked,
+                        lambda given: ask(str(given.get("question", "")))))
+    return [*(Function(tool, functools.partial(call, tool["name"])) for tool in tools), *acts]
 
 
 def new_episode(instance: str, agent: str, options: Mapping[str, Any]) -> Request:
