@@ -196,7 +196,7 @@ func (s *Episodes) check(r *Request) *Refusal {
 	}
 	switch {
 	case r.Hints != "" && !slices.Contains(episode.Hints(), r.Hints):
-		return refuse(RefusedBad, "There are no such hints: %s.", strings.Join(episode.Hints(), ", "))
+		return refuse(RefusedBad, "There are no hints %.100q, only %s.", r.Hints, strings.Join(episode.Hints(), ", "))
 	case r.Trial != nil && (*r.Trial < 0 || *r.Trial > 1<<30):
 		return refuse(RefusedBad, "The trial must be a number from 0.")
 	case r.Budget.Turns < 0 || r.Budget.Calls < 0 || r.Budget.Tokens < 0 || !(r.Budget.WallSeconds >= 0):
@@ -204,9 +204,11 @@ func (s *Episodes) check(r *Request) *Refusal {
 	case !(r.Scale >= 0) || r.Scale > 1000:
 		return refuse(RefusedBad, "The scale of the budget must be between 0 and 1000.")
 	}
-	if r.Instance = s.resolve(r.Instance); r.Instance == "" {
-		return refuse(RefusedUnknown, "The suite has no such instance.")
+	id := s.resolve(r.Instance)
+	if id == "" {
+		return refuse(RefusedUnknown, "The suite has no instance %.200q.", r.Instance)
 	}
+	r.Instance = id
 	return nil
 }
 

@@ -385,6 +385,21 @@ func (s *site) probeBatch(instance, tool string) {
 	s.do(http.MethodDelete, b.URL, "")
 }
 
+// Refusals name what was asked for and is not there.
+func TestRefusalsNameTheirCause(t *testing.T) {
+	s := newSite(t, newCore(t, nil), server.Options{})
+	in := instances(t, task.StyleFunc)[0].ID
+	for body, words := range map[string]string{
+		`{"instance":"none-such"}`:                     `The suite has no instance \"none-such\".`,
+		fmt.Sprintf(`{"instance":%q,"hints":"x"}`, in): `There are no hints \"x\", only none, start,`,
+	} {
+		if status, data, _ := s.do(http.MethodPost, "/v1/episodes", body); status < 400 || status >= 500 ||
+			!strings.Contains(string(data), words) {
+			t.Errorf("%s: %d %s", body, status, data)
+		}
+	}
+}
+
 // TestTokens checks who may do what where a token is needed.
 func TestTokens(t *testing.T) {
 	core := newCore(t, nil)
