@@ -19,6 +19,7 @@ const module = "github.com/seatrial/seatrial/"
 // down only, between folders as well as between packages.
 var layout = []string{
 	"diag",
+	"diag/process",
 	"diag/program",
 	"diag/testenv",
 	"task/english",

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/seatrial/seatrial/internal/diag/process"
 )
 
 // WorkFolder makes a folder in parent whose name begins with name, and removes those that killed processes left under
@@ -79,11 +80,8 @@ func workName(parent, name string) (string, error) {
 // isAlive reports whether there may be a process of that number that has not ended. In containers, a process that has
 // ended may keep its number, because nobody asks how it ended.
 func isAlive(pid int) bool {
-	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil { // of Linux
-		after := text[bytes.LastIndexByte(text, ')')+1:] // the program's name
-		if state := bytes.TrimSpace(after); bytes.HasPrefix(state, []byte("Z")) || bytes.HasPrefix(state, []byte("X")) {
-			return false
-		}
+	if state, ok := process.Of(pid); ok && state.Dead {
+		return false
 	}
 	p, err := os.FindProcess(pid)
 	if err != nil {

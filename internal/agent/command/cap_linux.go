@@ -12,8 +12,8 @@ import (
 // canCap says that the system shows what programs use.
 const canCap = true
 
-// process is what the system says of a process.
-type process struct {
+// usedBy is the parent of a process, and what it uses.
+type usedBy struct {
 	parent int
 	use    use
 }
@@ -42,7 +42,7 @@ func usage() func(keeper int) use {
 }
 
 // processOf reads what a process uses; ok is false if it is gone.
-func processOf(pid int) (p process, ok bool) {
+func processOf(pid int) (p usedBy, ok bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return p, false

@@ -12,12 +12,12 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/process"
 	"golang.org/x/sys/unix"
 )
 
@@ -429,8 +429,8 @@ func killBelow(root int) bool {
 	dead := map[int]bool{}
 	for _, entry := range entries {
 		if pid, err := strconv.Atoi(entry.Name()); err == nil {
-			parent, gone := parentOf(pid)
-			children[parent], dead[pid] = append(children[parent], pid), gone
+			state, ok := process.Of(pid)
+			children[state.Parent], dead[pid] = append(children[state.Parent], pid), state.Dead || !ok
 		}
 	}
 	killed := false
@@ -445,22 +445,4 @@ func killBelow(root int) bool {
 		}
 	}
 	return killed
-}
-
-// parentOf returns the parent of a process, 0 if there is no such process, and whether it is dead and waits to be
-// reaped.
-func parentOf(pid int) (parent int, dead bool) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, true
-	}
-	// "pid (name) state parent ...", and the name may contain anything.
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 2 {
-		return 0, true
-	}
-	if parent, err = strconv.Atoi(fields[1]); err != nil {
-		return 0, true
-	}
-	return parent, fields[0] == "Z" || fields[0] == "X"
 }
