@@ -45,21 +45,36 @@ func Compared(statement string) []string {
 	return list
 }
 
-// namesIn joins the names of aggregates and columns in an expression, without those of tables.
-func namesIn(e ast.Expr) string {
-	var names []string
-	other := map[*ast.Ident]bool{}
+// walkWithoutFunctions visits an expression as [ast.Walk] does, except for the names of functions.
+func walkWithoutFunctions(e ast.Expr, visit func(ast.Node) bool) {
+	functions := map[*ast.Ident]bool{}
 	ast.Walk(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncCall:
-			other[n.Name] = !IsAggregate(n)
+			functions[n.Name] = true
+		case *ast.Ident:
+			if functions[n] {
+				return true
+			}
+		}
+		return visit(n)
+	})
+}
+
+// namesIn joins the names of aggregates and columns in an expression, without those of tables.
+func namesIn(e ast.Expr) string {
+	var names []string
+	walkWithoutFunctions(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncCall:
+			if IsAggregate(n) {
+				names = append(names, n.Name.Name)
+			}
 		case *ast.QualifiedRef:
 			names = append(names, n.Parts[len(n.Parts)-1].Name)
 			return false
 		case *ast.Ident:
-			if !other[n] {
-				names = append(names, n.Name)
-			}
+			names = append(names, n.Name)
 		}
 		return true
 	})
@@ -68,16 +83,13 @@ func namesIn(e ast.Expr) string {
 
 // readsColumn reports whether an expression contains a column or a nested SELECT.
 func readsColumn(e ast.Expr) bool {
-	found, functions := false, map[*ast.Ident]bool{}
-	ast.Walk(e, func(n ast.Node) bool {
+	found := false
+	walkWithoutFunctions(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncCall:
-			functions[n.Name] = true
 			found = found || n.Star
-		case *ast.QualifiedRef, *ast.SelectStmt:
+		case *ast.QualifiedRef, *ast.SelectStmt, *ast.Ident:
 			found = true
-		case *ast.Ident:
-			found = found || !functions[n]
 		}
 		return !found
 	})
