@@ -28,7 +28,8 @@ var anthropic = provider{
 		}
 		return header
 	},
-	env: "ANTHROPIC", encode: encodeAnthropic, decode: decodeAnthropic, ends: endsAnthropic, assemble: assembleAnthropic,
+	family: FamilyAnthropic, encode: encodeAnthropic,
+	decode: decodeAnthropic, ends: endsAnthropic, assemble: assembleAnthropic,
 	foreign: foreignAnthropic,
 }
 

@@ -10,7 +10,8 @@ import (
 
 // completions is the row of the older completions, which continue a text: base models know nothing else.
 var completions = provider{
-	name: ProviderCompletions, baseURL: openAI.baseURL, path: "completions", output: completionTokens, env: openAI.env,
+	name: ProviderCompletions, baseURL: openAI.baseURL, path: "completions", output: completionTokens,
+	family: FamilyOpenAI,
 	header: bearer, encode: encodeCompletions, decode: decodeCompletions, ends: endsOpenAI,
 	assemble: assembleCompletions, foreign: foreignCompletions,
 }

@@ -281,7 +281,7 @@ func foreignCompletions(f *Foreign, body []byte) (output int, err error) {
 
 // foreignEmbeddings is the row of embeddings that other programs ask for. Nobody here reads the vectors.
 var foreignEmbeddings = provider{
-	name: ProviderOpenAI, env: openAI.env, baseURL: openAI.baseURL, path: "embeddings", header: bearer,
+	name: ProviderOpenAI, family: FamilyOpenAI, baseURL: openAI.baseURL, path: "embeddings", header: bearer,
 	decode: func(body []byte, _ int) (*Reply, error) {
 		var reply struct {
 			Model string           `json:"model"`

@@ -16,7 +16,8 @@ const openAINameLimit = 64
 // openAI is the row of OpenAI's chat completions, which many services and servers share.
 var openAI = provider{
 	name: ProviderOpenAI, baseURL: "https://api.openai.com/v1", path: "chat/completions", output: 1024,
-	env: "OPENAI", header: bearer, encode: encodeOpenAI, decode: decodeOpenAI, ends: endsOpenAI, assemble: assembleOpenAI,
+	family: FamilyOpenAI, header: bearer,
+	encode: encodeOpenAI, decode: decodeOpenAI, ends: endsOpenAI, assemble: assembleOpenAI,
 	foreign: foreignOpenAI,
 }
 

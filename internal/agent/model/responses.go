@@ -8,7 +8,8 @@ import (
 
 // responses is the row of OpenAI's Responses API. It has no stop texts and no seed: replies are cut here.
 var responses = provider{
-	name: ProviderResponses, env: "OPENAI", baseURL: openAI.baseURL, path: "responses", output: 1024, header: bearer,
+	name: ProviderResponses, family: FamilyOpenAI, baseURL: openAI.baseURL, path: "responses", output: 1024,
+	header: bearer,
 	encode: encodeResponses, decode: decodeResponses, ends: endsResponses, assemble: assembleResponses,
 	foreign: foreignResponses,
 }

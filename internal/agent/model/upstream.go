@@ -304,7 +304,7 @@ func (f *Foreign) Failed(ctx, bounded context.Context, err error) error {
 // Keyless is the failure of a request for which no key is known.
 func (f *Foreign) Keyless() error {
 	c := f.x.client
-	key := c.provider.env + "_API_KEY"
+	key := KeyVariable(c.provider.family)
 	return c.describe(f.x, &ProviderError{Kind: KindAuth, Message: "no key of the provider is known",
 		Hint: "set " + key + " where seatrial runs"})
 }

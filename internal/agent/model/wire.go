@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -15,7 +16,7 @@ import (
 // provider is one row of the table of providers: where a service is, how it is asked and how its replies are read.
 type provider struct {
 	name    string // the first part of a model's specification
-	env     string // the beginning of the names of its environment variables
+	family  string // whose interface it is; decides the names of environment variables
 	baseURL string // of the provider's own service
 	path    string // of the endpoint, below the base address
 	cut     string // the beginning of path that users may write as the end of the address
@@ -36,13 +37,51 @@ type provider struct {
 // providers is the table of providers. A new one is a file with its row, and its line here.
 var providers = []*provider{&openAI, &anthropic, &responses, &completions}
 
+// Families of providers. The providers of a family share a key, the names of environment variables and the form of
+// errors.
+const (
+	FamilyOpenAI    = "openai"
+	FamilyAnthropic = "anthropic"
+)
+
+// Families lists the families of all providers.
+func Families() []string {
+	var list []string
+	for _, p := range providers {
+		if !slices.Contains(list, p.family) {
+			list = append(list, p.family)
+		}
+	}
+	return list
+}
+
+// FamilyOf returns the family of a provider; "" for unknown ones.
+func FamilyOf(provider string) string {
+	for _, p := range providers {
+		if p.name == provider {
+			return p.family
+		}
+	}
+	return ""
+}
+
+// KeyVariable names the environment variable with the key of a family.
+func KeyVariable(family string) string { return strings.ToUpper(family) + "_API_KEY" }
+
+// AddressVariables names the environment variables in which clients look for the address of a family's service,
+// Seatrial's own first.
+func AddressVariables(family string) []string {
+	name := strings.ToUpper(family)
+	return []string{name + "_BASE_URL", name + "_API_BASE"}
+}
+
 // Variables returns the names of the environment variables with the key and the address of a model's provider, for
 // callers that read the environment.
 func Variables(spec string) (key, address string) {
 	of, _, _ := strings.Cut(spec, "/")
 	for _, p := range providers {
 		if p.name == of {
-			return p.env + "_API_KEY", p.env + "_BASE_URL"
+			return KeyVariable(p.family), AddressVariables(p.family)[0]
 		}
 	}
 	return "", ""
@@ -63,7 +102,7 @@ func (p *provider) address(o Options) (string, error) {
 	if base == "" || base == p.baseURL {
 		if o.APIKey == "" && !o.Record.replayOnly() {
 			return "", diag.Usagef("no API key for %s", p.baseURL).
-				WithHint("set %s_API_KEY, or the address of your own server", p.env)
+				WithHint("set %s, or the address of your own server", KeyVariable(p.family))
 		}
 		return p.baseURL, nil
 	}

@@ -40,7 +40,7 @@ type passage struct {
 
 // refuse answers the agent in place of the provider.
 func (p *passage) refuse(status int, format string, args ...any) {
-	refuse(p.w, p.to.family, status, fmt.Sprintf(format, args...))
+	refuse(p.w, p.to.family(), status, fmt.Sprintf(format, args...))
 }
 
 // pass passes a request on.
@@ -82,7 +82,7 @@ func (e *Episode) pass(w http.ResponseWriter, request *http.Request, to *route, 
 	defer context.AfterFunc(e.ctx, cancel)()
 	if to.free {
 		p.path = path
-		if to.family == familyOpenAI { // whose addresses end with the version
+		if to.family() == model.FamilyOpenAI { // whose addresses end with the version
 			p.path = strings.TrimPrefix(path, "v1/")
 		}
 	} else if !p.prepare(ctx) {

@@ -64,16 +64,10 @@ func New(c Config) *Relay {
 
 // route is a path below the address of an episode, and the service that answers it.
 type route struct {
-	family, path string
-	provider     string
-	free         bool // costs nothing, and is not recorded
+	path     string
+	provider string
+	free     bool // costs nothing, and is not recorded
 }
-
-// The families of providers, which are parts of addresses.
-const (
-	familyOpenAI    = "openai"
-	familyAnthropic = "anthropic"
-)
 
 const (
 	pathEmbeddings = "embeddings"
@@ -81,15 +75,18 @@ const (
 )
 
 var routes = []route{
-	{familyOpenAI, "chat/completions", model.ProviderOpenAI, false},
-	{familyOpenAI, "responses", model.ProviderResponses, false},
-	{familyOpenAI, "completions", model.ProviderCompletions, false},
-	{familyOpenAI, pathEmbeddings, model.ProviderOpenAI, false},
-	{familyOpenAI, pathModels, model.ProviderOpenAI, true},
-	{familyAnthropic, "messages", model.ProviderAnthropic, false},
-	{familyAnthropic, "messages/count_tokens", model.ProviderAnthropic, true},
-	{familyAnthropic, pathModels, model.ProviderAnthropic, true},
+	{"chat/completions", model.ProviderOpenAI, false},
+	{"responses", model.ProviderResponses, false},
+	{"completions", model.ProviderCompletions, false},
+	{pathEmbeddings, model.ProviderOpenAI, false},
+	{pathModels, model.ProviderOpenAI, true},
+	{"messages", model.ProviderAnthropic, false},
+	{"messages/count_tokens", model.ProviderAnthropic, true},
+	{pathModels, model.ProviderAnthropic, true},
 }
+
+// family is the part of an episode's address that comes before the path.
+func (r *route) family() string { return model.FamilyOf(r.provider) }
 
 // method is the one method that the route allows.
 func (r *route) method() string {
@@ -108,7 +105,7 @@ func find(family, below string) *route {
 	}
 	for i := range routes {
 		r := &routes[i]
-		if r.family == family && (r.path == below || r.path == pathModels && strings.HasPrefix(below, pathModels+"/")) {
+		if r.family() == family && (r.path == below || r.path == pathModels && strings.HasPrefix(below, pathModels+"/")) {
 			return r
 		}
 	}
@@ -134,30 +131,24 @@ func (r *Relay) forget(e *Episode) {
 // IsVariable reports whether an environment variable says where a provider is or which key opens it. An agent gets
 // those of [Episode.Variables] in their place.
 func IsVariable(name string) bool {
-	return slices.Contains(addressVariables(familyOpenAI), name) || slices.Contains(keyVariables, name) ||
-		slices.Contains(addressVariables(familyAnthropic), name) || name == "ANTHROPIC_AUTH_TOKEN"
-}
-
-var keyVariables = []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
-
-// addressVariables are the variables in which clients look for the address of a provider.
-func addressVariables(family string) []string {
-	name := strings.ToUpper(family)
-	return []string{name + "_BASE_URL", name + "_API_BASE"}
+	return name == "ANTHROPIC_AUTH_TOKEN" || slices.ContainsFunc(model.Families(), func(family string) bool {
+		return name == model.KeyVariable(family) || slices.Contains(model.AddressVariables(family), name)
+	})
 }
 
 // Variables are the environment variables by which the providers' clients find the episode's endpoint. address is that
 // of the server.
 func (e *Episode) Variables(address string) []string {
 	var list []string
-	for _, name := range addressVariables(familyOpenAI) {
-		list = append(list, name+"="+address+Prefix+e.secret+"/"+familyOpenAI+"/v1")
-	}
-	for _, name := range addressVariables(familyAnthropic) {
-		list = append(list, name+"="+address+Prefix+e.secret+"/"+familyAnthropic)
-	}
-	for _, name := range keyVariables {
-		list = append(list, name+"="+Key)
+	for _, family := range model.Families() {
+		at := address + Prefix + e.secret + "/" + family
+		if family == model.FamilyOpenAI { // its clients expect the version in the address
+			at += "/v1"
+		}
+		for _, name := range model.AddressVariables(family) {
+			list = append(list, name+"="+at)
+		}
+		list = append(list, model.KeyVariable(family)+"="+Key)
 	}
 	return list
 }
@@ -186,7 +177,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 func known() string {
 	var list []string
 	for i := range routes {
-		list = append(list, "/"+routes[i].family+"/v1/"+routes[i].path)
+		list = append(list, "/"+routes[i].family()+"/v1/"+routes[i].path)
 	}
 	return strings.Join(list, ", ")
 }
@@ -238,7 +229,7 @@ func (r *Relay) take(n int64) bool {
 func refuse(w http.ResponseWriter, family string, status int, message string) {
 	var body any = map[string]any{"error": map[string]any{
 		"message": message, "type": "seatrial_endpoint", "param": nil, "code": strconv.Itoa(status)}}
-	if family == familyAnthropic {
+	if family == model.FamilyAnthropic {
 		body = map[string]any{"type": "error", "error": map[string]any{"type": "seatrial_endpoint", "message": message}}
 	}
 	text, err := json.Marshal(body)
