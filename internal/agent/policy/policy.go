@@ -119,6 +119,11 @@ func List() []Info {
 	return list
 }
 
+// WritesCode reports whether a reference agent of that name exists and writes Python.
+func WritesCode(name string) bool {
+	return slices.ContainsFunc(List(), func(p Info) bool { return p.Code && p.Name == name })
+}
+
 // Policy is a scripted agent. It needs no model and no key; it calibrates a suite.
 type Policy struct {
 	name   string

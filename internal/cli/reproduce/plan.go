@@ -164,8 +164,7 @@ type measure struct {
 // make the calls of the shortest plans, or none where they judge.
 func (m *measure) calls(ctx context.Context, agent string, arm transcript.Arm, list []*suite.Instance) (int, error) {
 	n := 0
-	if agent == protocol.HumanName || transcript.IsCommand(agent) ||
-		(&settings.Run{Agents: []string{agent}}).WritesCode() {
+	if agent == protocol.HumanName || transcript.IsCommand(agent) || policy.WritesCode(agent) {
 		if m.settings.Pairs {
 			return 0, nil
 		}

@@ -372,11 +372,13 @@ func (r *Run) Check() error {
 	case r.Out == "":
 		return diag.Usagef("no file for the run is given").WithHint("--out out/run")
 	case r.Record != "" && r.Replay != "":
-		return diag.Usagef("--record and --replay exclude each other")
+		return diag.Usagef("--record and --replay exclude each other").
+			WithHint("--record writes the file, --replay reads it later")
 	case r.Split != "" && r.Split != task.SplitValidation && r.Split != task.SplitTest:
 		return diag.Unknown("split", r.Split, []string{task.SplitValidation, task.SplitTest})
 	case r.World < 0:
-		return diag.Usagef("--world %d: neighbours are numbered from 1", r.World)
+		return diag.Usagef("--world %d: neighbours are numbered from 1", r.World).
+			WithHint("leave it out to play on the published database")
 	}
 	return cmp.Or(
 		AtLeast("trials", r.Trials, 1), AtLeast("concurrency", r.Concurrency, 1), AtLeast("workers", r.Workers, 1),
@@ -415,7 +417,8 @@ func CheckShown(evidence, handles string, neighbours int, b task.Budget) error {
 		return diag.Unknown("value of --handles", handles, known)
 	}
 	if b.Turns < 0 || b.Calls < 0 || b.Tokens < 0 || !(b.WallSeconds >= 0) {
-		return diag.Usagef("a budget is negative, or no number")
+		return diag.Usagef("a budget is negative, or no number").
+			WithHint("leave it out for the budget of each task")
 	}
 	return AtLeast("neighbours", neighbours, 0)
 }
@@ -457,7 +460,7 @@ func (r *Run) LabelMap() (map[string]string, error) {
 		}
 		key, value, _ := strings.Cut(text, "=")
 		if _, taken := labels[key]; taken {
-			return nil, diag.Usagef("--label: %s is given twice", key)
+			return nil, diag.Usagef("--label: %s is given twice", key).WithHint("give each name one value")
 		}
 		labels[key] = value
 	}
@@ -513,7 +516,7 @@ func (r *Run) checkCommands() error {
 		return diag.Usagef("--hide, --open-files, --network and --model-endpoint are for agents that are commands").
 			WithHint("--agent 'cmd: python my_agent.py'")
 	case r.OpenFiles && len(r.Hide) > 0:
-		return diag.Usagef("--hide and --open-files exclude each other")
+		return diag.Usagef("--hide and --open-files exclude each other").WithHint("leave one of them out")
 	case len(r.Hide) > 0 && !command.CanHide():
 		return diag.Usagef("--hide: this system cannot hide files from commands").
 			WithHint("Linux from 5.13 on, with landlock")
@@ -523,18 +526,15 @@ func (r *Run) checkCommands() error {
 
 // WritesCode reports whether an agent of the run writes Python.
 func (r *Run) WritesCode() bool {
-	return slices.ContainsFunc(policy.List(), func(p policy.Info) bool {
-		return p.Code && slices.Contains(r.Agents, p.Name)
-	}) || len(r.Models) > 0 && slices.ContainsFunc(protocol.List(), func(p protocol.Info) bool {
-		return p.Code && slices.Contains(r.Protocols, p.Name)
-	})
+	return slices.ContainsFunc(r.Agents, policy.WritesCode) ||
+		len(r.Models) > 0 && slices.ContainsFunc(protocol.List(), func(p protocol.Info) bool {
+			return p.Code && slices.Contains(r.Protocols, p.Name)
+		})
 }
 
 // WithoutCode leaves out the agents and protocols that write Python, for a machine that cannot run it.
 func (r *Run) WithoutCode() {
-	r.Agents = slices.DeleteFunc(r.Agents, func(name string) bool {
-		return slices.ContainsFunc(policy.List(), func(p policy.Info) bool { return p.Code && p.Name == name })
-	})
+	r.Agents = slices.DeleteFunc(r.Agents, policy.WritesCode)
 	r.Protocols = slices.DeleteFunc(r.Protocols, func(name string) bool {
 		return slices.ContainsFunc(protocol.List(), func(p protocol.Info) bool { return p.Code && p.Name == name })
 	})
