@@ -169,7 +169,7 @@ func checkBuild(o pipeline.Options) error {
 	}
 	for i, style := range o.Styles {
 		if slices.Contains(o.Styles[:i], style) {
-			return diag.Usagef("--style %s is given twice", style)
+			return diag.Usagef("--style %s is given twice", style).WithHint("name each style once")
 		}
 	}
 	for _, w := range o.Workflows {
@@ -184,10 +184,12 @@ func checkBuild(o pipeline.Options) error {
 		return diag.Unknown("primary plan", o.Primary, pipeline.Primaries())
 	}
 	if o.Neighbours < 1 || o.Neighbours > suite.MaxNeighbours {
-		return diag.Usagef("--neighbours %d: from 1 to %d", o.Neighbours, suite.MaxNeighbours)
+		return diag.Usagef("--neighbours %d: from 1 to %d", o.Neighbours, suite.MaxNeighbours).
+			WithHint("leave it out for the default; more neighbours kill more mutants and take longer")
 	}
 	if !(o.ValidationShare >= 0 && o.ValidationShare <= 1) {
-		return diag.Usagef("--validation-share %g: from 0 to 1", o.ValidationShare)
+		return diag.Usagef("--validation-share %g: from 0 to 1", o.ValidationShare).
+			WithHint("--validation-share 0.1 sets a tenth of the tasks aside")
 	}
 	return cmp.Or(condition.CheckWording(o.Wording),
 		settings.AtLeast("max-rows", o.MaxRows, 1), settings.AtLeast("augment", o.Augment, 0),

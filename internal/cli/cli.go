@@ -153,6 +153,9 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	shown.Out, shown.Err = diag.NewWriter(p.Out), diag.NewWriter(p.Err)
 	a := &app{Process: &shown, raw: p}
 	root := a.root()
+	if len(args) > 0 && args[0] == "--version" { // as many programs have it
+		args = append([]string{"version"}, args[1:]...)
+	}
 	root.SetArgs(args)
 	root.SetIn(p.In)
 	root.SetOut(shown.Out)

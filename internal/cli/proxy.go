@@ -91,7 +91,8 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	case !slices.Contains(listen.LogLevels(), f.logLevel):
 		return diag.Unknown("log level", f.logLevel, listen.LogLevels())
 	case f.headerTime <= 0 || f.connections <= 0 || f.replyTime <= 0:
-		return diag.Usagef("--header-timeout, --reply-timeout and --max-connections must be above 0")
+		return diag.Usagef("--header-timeout, --reply-timeout and --max-connections must be above 0").
+			WithHint("--header-timeout 10s")
 	case f.schema:
 		text, err := rules.Schema()
 		if err == nil {

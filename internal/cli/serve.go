@@ -144,7 +144,8 @@ func (o *serveOptions) check() error {
 	case o.mcp != "" && o.http != "":
 		return diag.Usagef("--http and --mcp exclude each other").WithHint("over HTTP, MCP is at /mcp?instance=ALIAS")
 	case o.aliases && (o.http != "" || o.mcp != ""):
-		return diag.Usagef("--list-aliases serves nothing, so it excludes --http and --mcp")
+		return diag.Usagef("--list-aliases serves nothing, so it excludes --http and --mcp").
+			WithHint("leave out --http and --mcp")
 	case o.aliases:
 		return nil
 	case o.mcp != "" && o.instance == "":
@@ -158,7 +159,7 @@ func (o *serveOptions) check() error {
 	case !slices.Contains(listen.LogLevels(), o.logLevel):
 		return diag.Unknown("log level", o.logLevel, listen.LogLevels())
 	case o.maxDelay < 0:
-		return diag.Usagef("--max-delay %s is negative", o.maxDelay)
+		return diag.Usagef("--max-delay %s is negative", o.maxDelay).WithHint("--max-delay 0 never waits")
 	}
 	for _, n := range []struct {
 		flag  string

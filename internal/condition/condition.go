@@ -244,7 +244,8 @@ func ParseCombination(text string) ([]Condition, error) {
 		for _, other := range list[i+1:] {
 			switch {
 			case c.Name == other.Name:
-				return nil, diag.Usagef("%q names condition %s twice", text, c.Name)
+				return nil, diag.Usagef("%q names condition %s twice", text, c.Name).
+					WithHint("name each condition once")
 			case c.OfChoice() || other.OfChoice():
 				alone := c.Name
 				if !c.OfChoice() {
@@ -291,7 +292,8 @@ func ParseAsked(texts []string) ([][]Condition, error) {
 		}
 		specification := Specification(combination)
 		if earlier, twice := given[specification]; twice {
-			return nil, diag.Usagef("conditions %q and %q are the same", earlier, text)
+			return nil, diag.Usagef("conditions %q and %q are the same", earlier, text).
+				WithHint("leave one of them out")
 		}
 		given[specification] = text
 		list = append(list, combination)

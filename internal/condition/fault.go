@@ -50,7 +50,7 @@ func ParseFaults(texts []string) ([][]Fault, error) {
 	add := func(text string, faults []Fault) error {
 		specification := FaultSpecification(faults)
 		if earlier, twice := given[specification]; twice {
-			return diag.Usagef("faults %q and %q are the same", earlier, text)
+			return diag.Usagef("faults %q and %q are the same", earlier, text).WithHint("leave one of them out")
 		}
 		given[specification] = text
 		combinations = append(combinations, faults)

@@ -21,7 +21,7 @@ func TestPlantedKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := built.Suite.Manifest.Counts.Instances
-	for i, reason := range []string{instances.ReasonNotSurvived, instances.ReasonNotLanded} {
+	for i, reason := range []string{instances.ReasonNotSurvived, instances.ReasonNoEffect} {
 		c := counts["fault:"+planted[i]]
 		if c.Certified != 0 || c.Made != 0 || c.Reasons[reason] != c.Refused || c.Refused != len(built.Suite.Tasks) {
 			t.Errorf("%s: %+v, want all %d refused as %s", planted[i], c, len(built.Suite.Tasks), reason)

@@ -367,9 +367,11 @@ func (b *builder) load(context.Context) error {
 	if len(b.items) > 0 {
 		return nil
 	}
-	e := diag.Usagef("the corpora contain no example that can be read")
+	e := diag.Usagef("the corpora contain no example that can be read").
+		WithHint("seatrial audit --corpus KIND:PATH says what is wrong with it")
 	for _, r := range b.rejected {
-		e = diag.Usagef("no example can be read, the first because: %s", r.Message).At(r.File, r.Line, r.Column)
+		e = diag.Usagef("no example can be read, the first because: %s", r.Message).At(r.File, r.Line, r.Column).
+			WithHint("seatrial audit --corpus KIND:PATH lists the reason for each")
 		break
 	}
 	return e

@@ -66,7 +66,7 @@ func TestFaultsSameBytes(t *testing.T) {
 			t.Errorf("%s has no certificate", in.ID)
 		case in.Role == condition.RoleFault && !strings.Contains(in.ID, "/mirror:"):
 			faulted++
-			if c.Fault.Landed == "" || c.Fault.Turns == 0 || !slices.Contains(c.Checks, instances.CheckLands) ||
+			if c.Fault.Effect == "" || c.Fault.Turns == 0 || !slices.Contains(c.Checks, instances.CheckTakesEffect) ||
 				!slices.Contains(c.Checks, instances.CheckSurvived) || c.Transcript["blind"] == "" ||
 				c.Transcript["recover"] == "" {
 				t.Errorf("%s: %+v %+v", in.ID, c, c.Fault)
@@ -119,7 +119,7 @@ func TestFaultDrift(t *testing.T) {
 			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"times":`, `"times":4`,
 				1))
 		}, "the instance was"},
-		{"what landed", func(s *suite.Suite) { s.Certificates[of(s, "/fault:exec.timeout")].Fault.Landed = "wrong_answer" },
+		{"what took effect", func(s *suite.Suite) { s.Certificates[of(s, "/fault:exec.timeout")].Fault.Effect = "wrong_answer" },
 			"the certificate was"},
 		{"a digest", func(s *suite.Suite) {
 			c := s.Certificates[of(s, "/fault:out.labelled")]
@@ -157,12 +157,12 @@ func TestFaultDrift(t *testing.T) {
 		{"an instance refused", func(s *suite.Suite) {
 			at := of(s, "/fault:exec.timeout")
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[at].ID,
-				Reason: instances.ReasonNotLanded})
+				Reason: instances.ReasonNoEffect})
 			s.Instances, s.Certificates = slices.Delete(s.Instances, at, at+1), slices.Delete(s.Certificates, at, at+1)
-		}, "refuses the instance as not_landed, and its certificate holds"},
+		}, "refuses the instance as no_effect, and its certificate holds"},
 		{"a refusal of nothing", func(s *suite.Suite) {
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "none.func/fault:exec.timeout",
-				Reason: instances.ReasonNotLanded})
+				Reason: instances.ReasonNoEffect})
 		}, "none.func/fault:exec.timeout: nothing that the suite was built with refuses the instance"},
 		{"a count", func(s *suite.Suite) {
 			s.Manifest.Counts.Instances["fault:exec.timeout"] = suite.InstanceCounts{Made: 4000, Certified: 4000}

@@ -183,7 +183,7 @@ func TestWordedDrift(t *testing.T) {
 			reword(instance(s, fault))
 			for _, c := range slices.Backward(s.Certificates) { // of another task than the reworded one
 				if strings.HasSuffix(c.Instance, fault) {
-					c.Fault.Landed = "wrong"
+					c.Fault.Effect = "wrong"
 					break
 				}
 			}

@@ -98,7 +98,7 @@ func reliabilityOf(g *Group, o Options) Reliability {
 			r.Ratios = append(r.Ratios, Ratio{c.name, e.Value, e.CI95, e.Method, n})
 		}
 	}
-	r.recovery(plain, Where(g.Rows, func(r *Row) bool { return r.Part() == PartFault && r.Grade.Landed }))
+	r.recovery(plain, Where(g.Rows, func(r *Row) bool { return r.Part() == PartFault && r.Grade.TookEffect }))
 	return r
 }
 
@@ -174,7 +174,7 @@ func similarity(rows []*Row) float64 {
 }
 
 // recovery says what recovered episodes took more than right clean ones.
-func (r *Reliability) recovery(clean, landed []*Row) {
+func (r *Reliability) recovery(clean, tookEffect []*Row) {
 	right := func(r *Row) bool { return r.Grade.Valid && r.Grade.Success }
 	type total struct{ turns, tokens, cost, n float64 }
 	without := map[string]total{}
@@ -185,7 +185,7 @@ func (r *Reliability) recovery(clean, landed []*Row) {
 		}
 	}
 	var turns, tokens, cost []float64
-	for _, row := range Where(landed, right) {
+	for _, row := range Where(tookEffect, right) {
 		base, found := without[row.Grade.Task]
 		if !found {
 			continue

@@ -33,7 +33,7 @@ func TestReliability(t *testing.T) {
 				Tokens: 100, CostUSD: 0.5 + 0.5*float64(trial)}, nil)
 		}
 		add("fault", "fault:exec.timeout", i, 0, grade.Grade{Success: i < 4, Turns: 5, Tokens: 300, CostUSD: 1.5,
-			Landed: true}, &Strike{Kinds: []string{"exec.timeout"}, Variant: fault.VariantFault})
+			TookEffect: true}, &Strike{Kinds: []string{"exec.timeout"}, Variant: fault.VariantFault})
 		add("tools", "obfuscate", i, 0, grade.Grade{Success: i < 7}, nil)
 		add("words", condition.NameSurface+":1", i, 0, grade.Grade{Success: true}, nil)
 	}

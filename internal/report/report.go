@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of the JSON form.
-const Format = "seatrial.report/2"
+const Format = "seatrial.report/3"
 
 // Run is the episodes of one run. Name tells runs apart if there are several.
 type Run struct {

@@ -115,7 +115,7 @@ func rowsOf(t *testing.T, line string) []Row {
 			Task:     tk, Agent: agent,
 			Protocol: values["protocol"], Arm: values["arm"], Trial: number("trial"),
 			Valid: true, Outcome: grade.OutcomeWrong, Cause: task.DiffValues,
-			Landed: i < number("landed"), Turns: number("calls") + 1, Calls: number("calls"),
+			TookEffect: i < number("took_effect"), Turns: number("calls") + 1, Calls: number("calls"),
 			Tokens: number("tokens"), CostUSD: cost,
 		}
 		switch right := number("right"); {
@@ -189,7 +189,7 @@ func randomRows(seed uint64, tasks, trials int) []Row {
 					g := grade.Grade{
 						Episode: fmt.Sprint(agent, i, "-", c, "-", trial), Instance: fmt.Sprint(i, c), Task: fmt.Sprint(i), Agent: agent,
 						Protocol: "react", Trial: trial, Valid: r.IntN(10) > 0, Turns: r.IntN(9), Calls: r.IntN(9), CostUSD: r.Float64(),
-						Landed: c != "", Outcome: grade.OutcomeWrong, Cause: task.DiffValues,
+						TookEffect: c != "", Outcome: grade.OutcomeWrong, Cause: task.DiffValues,
 					}
 					switch {
 					case !g.Valid:
@@ -266,8 +266,8 @@ func TestCountsAgreeWithRows(t *testing.T) {
 		}
 		for _, c := range r.Conditions {
 			fromConditions += c.Episodes
-			if c.Landed != c.Valid || c.Recovered != c.Successes || c.UnlandedSuccesses != 0 {
-				t.Errorf("seed %d: all landed: %+v", seed, c)
+			if c.TookEffect != c.Valid || c.Recovered != c.Successes || c.SuccessesWithoutEffect != 0 {
+				t.Errorf("seed %d: all took effect: %+v", seed, c)
 			}
 		}
 		if fromWorkflows != len(rows) || fromConditions != len(rows)/2 {
@@ -535,7 +535,7 @@ func TestCSVHasEveryField(t *testing.T) {
 		"table", "run", "agent", "protocol", "arm", "workflow", "condition", "role", "k", "episodes", "valid", "successes",
 		"tasks", "clusters", "rate", "rate_ci95_low", "rate_ci95_high", "rate_ci95_method", "standard_error",
 		"design_effect", "lenient_rate", "turns", "calls", "tokens", "cost_usd", "total_cost_usd", "invalid_provider",
-		"invalid_internal", "invalid_interrupted", "landed", "recovered", "unlanded_successes", "paired_difference",
+		"invalid_internal", "invalid_interrupted", "took_effect", "recovered", "successes_without_effect", "paired_difference",
 		"paired_difference_ci95_low", "paired_difference_ci95_high", "paired_units", "paired_share", "b_agent", "p",
 		"between_trial_variance",
 	} {

@@ -79,18 +79,18 @@ type Faulted struct {
 	Aspect
 	Summary
 	Contrast
-	Landed            int            `json:"landed"` // valid episodes in which a fault took effect
-	LandedRate        *float64       `json:"landed_rate"`
-	Recovered         int            `json:"recovered"` // successes among them
-	RecoveryRate      *float64       `json:"recovery_rate"`
-	RecoveryCI95      *[2]float64    `json:"recovery_rate_ci95"`
-	RecoveryMethod    string         `json:"recovery_rate_ci95_method,omitempty"`
-	UnlandedSuccesses int            `json:"unlanded_successes"`  // successes in which no fault took effect
-	Reactions         map[string]int `json:"reactions,omitempty"` // failures after a fault took effect, by class
-	Failures          map[string]int `json:"failures,omitempty"`  // the same by outcome
-	Causes            map[string]int `json:"causes,omitempty"`    // first causes of all failures
-	Crashes           map[string]int `json:"crashes,omitempty"`   // by the first line of standard error
-	Errors            map[string]int `json:"errors,omitempty"`    // of invalid episodes, by reason and message
+	TookEffect             int            `json:"took_effect"` // valid episodes in which a fault took effect
+	TookEffectRate         *float64       `json:"took_effect_rate"`
+	Recovered              int            `json:"recovered"` // successes among them
+	RecoveryRate           *float64       `json:"recovery_rate"`
+	RecoveryCI95           *[2]float64    `json:"recovery_rate_ci95"`
+	RecoveryMethod         string         `json:"recovery_rate_ci95_method,omitempty"`
+	SuccessesWithoutEffect int            `json:"successes_without_effect"` // successes in which no fault took effect
+	Reactions              map[string]int `json:"reactions,omitempty"`      // failures after a fault took effect, by class
+	Failures               map[string]int `json:"failures,omitempty"`       // the same by outcome
+	Causes                 map[string]int `json:"causes,omitempty"`         // first causes of all failures
+	Crashes                map[string]int `json:"crashes,omitempty"`        // by the first line of standard error
+	Errors                 map[string]int `json:"errors,omitempty"`         // of invalid episodes, by reason and message
 	// Means over the episodes in which a fault took effect.
 	Retries  *float64 `json:"retries"`
 	Adapted  *float64 `json:"adaptations"`
@@ -201,7 +201,7 @@ type Volume struct {
 	Rate             *float64    `json:"rate"`
 	CI95             *[2]float64 `json:"ci95"`
 	Method           string      `json:"ci95_method,omitempty"`
-	Landed           int         `json:"landed"`
+	TookEffect       int         `json:"took_effect"`
 	RecoveryRate     *float64    `json:"recovery_rate"`
 	Acted            int         `json:"acted"`
 	ActedSuccesses   int         `json:"acted_successes"`
@@ -223,16 +223,16 @@ const (
 // an instance differs.
 type Tactic struct {
 	Cohort
-	Tactic    string   `json:"tactic"`
-	Kind      string   `json:"kind,omitempty"`
-	Instances int      `json:"instances"`   // with a valid episode of both
-	Whole     *float64 `json:"whole_rate"`  // recovered of what took effect
-	Rate      *float64 `json:"rate"`        // the same without the tactic
-	Lost      int      `json:"lost"`        // instances that only the whole policy solves
-	Won       int      `json:"won"`         // instances that are solved only without the tactic
-	Landed    int      `json:"landed"`      // episodes without the tactic
-	Kinds     int      `json:"kinds"`       // how many kinds changed
-	Unchanged int      `json:"kinds_alike"` // how many did not
+	Tactic     string   `json:"tactic"`
+	Kind       string   `json:"kind,omitempty"`
+	Instances  int      `json:"instances"`   // with a valid episode of both
+	Whole      *float64 `json:"whole_rate"`  // recovered of what took effect
+	Rate       *float64 `json:"rate"`        // the same without the tactic
+	Lost       int      `json:"lost"`        // instances that only the whole policy solves
+	Won        int      `json:"won"`         // instances that are solved only without the tactic
+	TookEffect int      `json:"took_effect"` // episodes without the tactic
+	Kinds      int      `json:"kinds"`       // how many kinds changed
+	Unchanged  int      `json:"kinds_alike"` // how many did not
 }
 
 // Bench is the rows of a group by part, and what instances are compared with.
@@ -415,11 +415,11 @@ func (b *Bench) faultedOf(a Aspect, rows []*Row) Faulted {
 		switch {
 		case !g.Valid:
 			continue
-		case !g.Landed:
-			f.UnlandedSuccesses += statistics.One(g.Success)
+		case !g.TookEffect:
+			f.SuccessesWithoutEffect += statistics.One(g.Success)
 			continue
 		}
-		f.Landed++
+		f.TookEffect++
 		clusters.AddOutcome(row.Cluster, g.Success)
 		if r := g.Reaction; r != nil {
 			retries, adapted, switches = retries+r.Retries, adapted+r.Adaptations, switches+r.Switches
@@ -438,10 +438,10 @@ func (b *Bench) faultedOf(a Aspect, rows []*Row) Faulted {
 			turns, calls = turns+g.Turns-proof.CleanTurns, calls+g.Calls-proof.CleanCalls
 		}
 	}
-	f.LandedRate = statistics.Share(float64(f.Landed), f.Valid)
+	f.TookEffectRate = statistics.Share(float64(f.TookEffect), f.Valid)
 	e := clusters.Estimate(0, b.options.Options, stream("recovery")...)
 	f.RecoveryRate, f.RecoveryCI95, f.RecoveryMethod = e.Value, e.CI95, e.Method
-	mean := func(sum int) *float64 { return statistics.Share(float64(sum), f.Landed) }
+	mean := func(sum int) *float64 { return statistics.Share(float64(sum), f.TookEffect) }
 	f.Retries, f.Adapted, f.Switches, f.Probes, f.Waits = mean(retries), mean(adapted), mean(switches), mean(probes),
 		mean(waits)
 	f.ExtraTurns = statistics.Share(float64(turns), known)
@@ -487,7 +487,7 @@ func (b *Bench) harmlessOf(h Harmless, rows []*Row) Harmless {
 	if h.Part == PartLookalike || h.Part == PartMirror {
 		h.Contrast, _ = b.contrast(rows, stream("difference"))
 	}
-	h.Shown = CountOf(rows, func(g *grade.Grade) bool { return g.Lookalike || g.Landed })
+	h.Shown = CountOf(rows, func(g *grade.Grade) bool { return g.Lookalike || g.TookEffect })
 	h.Retried = CountOf(rows, func(g *grade.Grade) bool { return g.NeedlessRetries > 0 })
 	h.Switched = CountOf(rows, func(g *grade.Grade) bool { return g.NeedlessSwitches > 0 })
 	h.Declined = CountOf(rows, refused)
@@ -677,8 +677,8 @@ func (b *Bench) volumeOf(v Volume, rows []*Row) Volume {
 	v.Acted, v.ActedSuccesses = count(true, false), count(true, true)
 	v.Passive, v.PassiveSuccesses = count(false, false), count(false, true)
 	v.OutOfBudget = CountOf(rows, func(g *grade.Grade) bool { return g.Outcome == grade.OutcomeOutOfBudget })
-	v.Landed = v.Acted + v.Passive
-	v.RecoveryRate = statistics.Share(float64(v.ActedSuccesses+v.PassiveSuccesses), v.Landed)
+	v.TookEffect = v.Acted + v.Passive
+	v.RecoveryRate = statistics.Share(float64(v.ActedSuccesses+v.PassiveSuccesses), v.TookEffect)
 	v.ActedRate = statistics.Share(float64(v.ActedSuccesses), v.Acted)
 	v.PassiveRate = statistics.Share(float64(v.PassiveSuccesses), v.Passive)
 	return v
@@ -763,13 +763,13 @@ func (b *Bench) tactic(name, kind string, rows, whole []*Row) Tactic {
 		}
 	}
 	_, t.Whole = recovery(whole)
-	t.Landed, t.Rate = recovery(rows)
+	t.TookEffect, t.Rate = recovery(rows)
 	return t
 }
 
 // recovery returns the share of successes among the episodes in which a fault took effect.
-func recovery(rows []*Row) (landed int, rate *float64) {
-	landed = CountOf(rows, func(g *grade.Grade) bool { return g.Landed })
-	recovered := CountOf(rows, func(g *grade.Grade) bool { return g.Landed && g.Success })
-	return landed, statistics.Share(float64(recovered), landed)
+func recovery(rows []*Row) (tookEffect int, rate *float64) {
+	tookEffect = CountOf(rows, func(g *grade.Grade) bool { return g.TookEffect })
+	recovered := CountOf(rows, func(g *grade.Grade) bool { return g.TookEffect && g.Success })
+	return tookEffect, statistics.Share(float64(recovered), tookEffect)
 }

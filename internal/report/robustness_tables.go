@@ -68,11 +68,12 @@ func faultedTable(title string, list []Faulted, by ...string) *table.Table {
 		differenceColumns(always[row](whyNoPair)),
 		testColumns(func(f row) *Test { return &f.Test }, always[row](whyNoPair), slices.Contains(by, ByKind)),
 		[]table.Column[row]{
-			table.Part("took effect", "landed", 2, WhyNoEpisode, func(f row) (int, int) { return f.Landed, f.Valid }),
+			table.Part("took effect", "took_effect", 2, WhyNoEpisode, func(f row) (int, int) { return f.TookEffect, f.Valid }),
 			table.Of("recovered", "recovery_rate", 0, whyNoLanding,
-				func(f row) (*float64, int) { return f.RecoveryRate, f.Landed }),
+				func(f row) (*float64, int) { return f.RecoveryRate, f.TookEffect }),
 			table.Interval("recovery_rate_ci95", 6, table.Plain, func(f row) statistics.Estimate { return f.Recovery() }),
-			table.Count("right without fault", "unlanded_successes", 5, func(f row) int { return f.UnlandedSuccesses }),
+			table.Count("right without fault", "successes_without_effect", 5,
+				func(f row) int { return f.SuccessesWithoutEffect }),
 			extra("extra turns", "extra_turns", func(f row) *float64 { return f.ExtraTurns }),
 			extra("extra calls", "extra_calls", func(f row) *float64 { return f.ExtraCalls }),
 			table.Number("extra cost $", "extra_cost_usd", 6, table.Dollars, whyNoPair,
@@ -91,12 +92,12 @@ var reactionNames = map[string]string{
 func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 	type row = *Faulted
 	columns := []table.Column[row]{
-		table.Count("took effect", "landed", 0, func(f row) int { return f.Landed }),
-		table.Part("recovered", "recovered", 0, whyNoLanding, func(f row) (int, int) { return f.Recovered, f.Landed }),
+		table.Count("took effect", "took_effect", 0, func(f row) int { return f.TookEffect }),
+		table.Part("recovered", "recovered", 0, whyNoLanding, func(f row) (int, int) { return f.Recovered, f.TookEffect }),
 	}
 	for _, class := range grade.ReactionClasses() {
 		column := table.Part(reactionNames[class], "failed_"+class, 0, whyNoLanding,
-			func(f row) (int, int) { return f.Reactions[class], f.Landed })
+			func(f row) (int, int) { return f.Reactions[class], f.TookEffect })
 		rare := class == grade.ReactionCrashed || class == grade.ReactionCutOff
 		if rare && !slices.ContainsFunc(list, func(f Faulted) bool { return f.Reactions[class] > 0 }) {
 			column.Name = "" // only CSV has what did not occur
@@ -243,9 +244,9 @@ func volumeTable(title string, list []Volume) *table.Table {
 		table.Interval("rate_ci95", 2, table.Plain, func(v row) statistics.Estimate {
 			return statistics.Estimate{Value: v.Rate, CI95: v.CI95, Method: v.Method}
 		}),
-		table.Count("took effect", "landed", 4, func(v row) int { return v.Landed }),
+		table.Count("took effect", "took_effect", 4, func(v row) int { return v.TookEffect }),
 		table.Of("recovered", "recovery_rate", 1, whyNoLanding,
-			func(v row) (*float64, int) { return v.RecoveryRate, v.Landed }),
+			func(v row) (*float64, int) { return v.RecoveryRate, v.TookEffect }),
 		table.Count("reacted", "acted", 1, func(v row) int { return v.Acted }),
 		table.Of("success if reacted", "acted_rate", 0, "no agent reacted",
 			func(v row) (*float64, int) { return v.ActedRate, v.Acted }),
@@ -265,7 +266,7 @@ func tacticTable(title string, list []Tactic) *table.Table {
 		table.Text("tactic left out", "tactic", func(x row) string { return x.Tactic }),
 		table.Text("kind", "kind", func(x row) string { return cmp.Or(x.Kind, ByAll) }),
 		table.Count("instances", "instances", 0, func(x row) int { return x.Instances }),
-		table.Count("took effect", "landed", 3, func(x row) int { return x.Landed }),
+		table.Count("took effect", "took_effect", 3, func(x row) int { return x.TookEffect }),
 		table.Number("with all tactics", "whole_rate", 0, table.Percent, whyNoWhole, func(x row) *float64 { return x.Whole }),
 		table.Number("without it", "rate", 0, table.Percent, whyNoLanding, func(x row) *float64 { return x.Rate }),
 		table.Count("lost", "lost", 1, func(x row) int { return x.Lost }),

@@ -199,10 +199,11 @@ func roleOf(faults, variant string) string {
 }
 
 // struckRows makes rows of a line as rowsOf does, of instances under `kind=` in `variant=`. `backup=` and `twin=` (a
-// name, or `bounded`) go into the certificate, with a plan of one call and two turns. Of the failures whose fault
-// landed the first `unnoticed=`, then `noticed=`, `unfinished=` and `misreported=` have that class; `acts=` is how many
-// retries each landed episode made. `hinted=`, `retried=`, `switched=`, `declined=` and `budget=` count episodes from
-// the last: of these, declined and out of budget are outcomes of failures (of successes where declining is right).
+// name, or `bounded`) go into the certificate, with a plan of one call and two turns. Of the failures whose fault took
+// effect, the first `unnoticed=`, then `noticed=`, `unfinished=` and `misreported=` have that class; `acts=` is how
+// many retries each episode in which a fault took effect made. `hinted=`, `retried=`, `switched=`, `declined=` and
+// `budget=` count episodes from the last: of these, declined and out of budget are outcomes of failures (of successes
+// where declining is right).
 func struckRows(t *testing.T, line string) []Row {
 	_, values := fieldsOf(line)
 	number := func(key string) int {
@@ -253,7 +254,7 @@ func struckRows(t *testing.T, line string) []Row {
 		case last("budget"):
 			g.Outcome = grade.OutcomeOutOfBudget
 		}
-		if g.Landed {
+		if g.TookEffect {
 			g.Reaction = &grade.Reaction{Retries: number("acts")}
 			if !g.Success && len(classes) > 0 {
 				g.Reaction.Class, classes = classes[0], classes[1:]
@@ -465,7 +466,7 @@ func randomStruck(t *testing.T, r *rand.Rand) []Row {
 		g := &rows[i].Grade
 		g.Valid, g.CostUSD = r.IntN(8) > 0, r.Float64()
 		g.Success = g.Valid && r.IntN(2) == 0
-		g.Landed = rows[i].Part() != PartClean && rows[i].Part() != PartControl && r.IntN(4) > 0
+		g.TookEffect = rows[i].Part() != PartClean && rows[i].Part() != PartControl && r.IntN(4) > 0
 		g.Outcome, g.Reaction, g.Invalid = grade.OutcomeSuccess, nil, ""
 		switch {
 		case !g.Valid:
@@ -474,7 +475,7 @@ func randomStruck(t *testing.T, r *rand.Rand) []Row {
 			g.Outcome = ends[r.IntN(len(ends))]
 		}
 		g.NeedlessRetries, g.NeedlessSwitches = r.IntN(4)/3, r.IntN(4)/3
-		if g.Valid && g.Landed {
+		if g.Valid && g.TookEffect {
 			g.Reaction = &grade.Reaction{Retries: r.IntN(2), Switches: r.IntN(2)}
 			if !g.Success {
 				g.Reaction.Class = grade.ReactionClasses()[r.IntN(4)]
@@ -513,13 +514,13 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 					row.Strike.Proof.Backup == f.Backup)
 			}
 			valid := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Valid })
-			landed := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Valid && row.Grade.Landed })
-			recovered := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Success && row.Grade.Landed })
+			tookEffect := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Valid && row.Grade.TookEffect })
+			recovered := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Success && row.Grade.TookEffect })
 			right := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Success })
-			if f.Valid != valid || f.Landed != landed || f.Recovered != recovered || f.Successes != right ||
-				f.UnlandedSuccesses != right-recovered ||
+			if f.Valid != valid || f.TookEffect != tookEffect || f.Recovered != recovered || f.Successes != right ||
+				f.SuccessesWithoutEffect != right-recovered ||
 				f.Episodes != count(f.Subject, in) {
-				fail(fmt.Sprintf("want %d valid, %d landed, %d recovered, %d right", valid, landed, recovered, right), f)
+				fail(fmt.Sprintf("want %d valid, %d took effect, %d recovered, %d right", valid, tookEffect, recovered, right), f)
 			}
 			classes, ends := 0, 0
 			for class, n := range f.Reactions {
@@ -534,8 +535,8 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 			for _, n := range f.Failures {
 				ends += n
 			}
-			if classes != landed-recovered || ends != classes {
-				fail("every landed failure has one class and one outcome", f)
+			if classes != tookEffect-recovered || ends != classes {
+				fail("every failure after a fault took effect has one class and one outcome", f)
 			}
 			if f.PairedInstances > 0 && math.Abs(*f.PairedRate-*f.CleanRate-*f.Difference) > 1e-9 ||
 				f.Test.Tasks > f.PairedTasks {
@@ -544,7 +545,8 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 			if f.By != ByBackup {
 				key := f.By + f.Subject.ID().String()
 				sum := sums[key]
-				sums[key] = [4]int{sum[0] + f.Episodes, sum[1] + f.Landed, sum[2] + f.Recovered, sum[3] + f.UnlandedSuccesses}
+				sums[key] = [4]int{sum[0] + f.Episodes, sum[1] + f.TookEffect, sum[2] + f.Recovered,
+					sum[3] + f.SuccessesWithoutEffect}
 			}
 			checked[f.By]++
 		}
@@ -583,8 +585,8 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 			checked["hints"]++
 		}
 		for _, v := range x.Volume {
-			if v.Against != AgainstBudget && v.Landed != v.Acted+v.Passive {
-				fail("acted and passive are not all that landed", v)
+			if v.Against != AgainstBudget && v.TookEffect != v.Acted+v.Passive {
+				fail("acted and passive do not add up to the faults that took effect", v)
 			}
 			checked[v.Against]++
 		}
@@ -681,8 +683,8 @@ func BenchmarkRobustness(b *testing.B) {
 			add := func(role string, s *Strike) {
 				g := grade.Grade{
 					Agent: agent, Task: fmt.Sprint(t), Instance: fmt.Sprint(t, role, s), Valid: true, Success: r.IntN(3) > 0,
-					Landed: s != nil,
-					Calls:  r.IntN(9),
+					TookEffect: s != nil,
+					Calls:      r.IntN(9),
 				}
 				g.Episode = agent + g.Instance
 				if s != nil {

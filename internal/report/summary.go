@@ -216,13 +216,13 @@ type Condition struct {
 	Role      string `json:"role"`
 	Subject
 	Summary
-	Landed            int         `json:"landed"`             // valid episodes in which the condition was applied
-	Recovered         int         `json:"recovered"`          // successes among them
-	UnlandedSuccesses int         `json:"unlanded_successes"` // the other successes
-	PairedDifference  *float64    `json:"paired_difference"`
-	PairedCI95        *[2]float64 `json:"paired_difference_ci95"`
-	PairedMethod      string      `json:"paired_difference_ci95_method,omitempty"`
-	PairedTasks       int         `json:"paired_tasks"`
+	TookEffect             int         `json:"took_effect"`              // valid episodes in which the condition was applied
+	Recovered              int         `json:"recovered"`                // successes among them
+	SuccessesWithoutEffect int         `json:"successes_without_effect"` // the other successes
+	PairedDifference       *float64    `json:"paired_difference"`
+	PairedCI95             *[2]float64 `json:"paired_difference_ci95"`
+	PairedMethod           string      `json:"paired_difference_ci95_method,omitempty"`
+	PairedTasks            int         `json:"paired_tasks"`
 }
 
 // Counted says how many tasks are paired.
@@ -253,9 +253,9 @@ func conditionsOf(g *Group, o Options) []Condition {
 func ConditionOf(g *Group, condition, role string, rows []*Row, o Options) Condition {
 	stream := g.Stream("condition", condition, role)
 	c := Condition{Condition: condition, Role: role, Subject: g.Subject, Summary: Summarize(rows, o, stream)}
-	c.Landed = CountOf(rows, func(e *grade.Grade) bool { return e.Landed })
-	c.Recovered = CountOf(rows, func(e *grade.Grade) bool { return e.Landed && e.Success })
-	c.UnlandedSuccesses = c.Successes - c.Recovered
+	c.TookEffect = CountOf(rows, func(e *grade.Grade) bool { return e.TookEffect })
+	c.Recovered = CountOf(rows, func(e *grade.Grade) bool { return e.TookEffect && e.Success })
+	c.SuccessesWithoutEffect = c.Successes - c.Recovered
 	differences := statistics.Clusters{}
 	_, all := Partition(g.Rows, ByTask)
 	tasks, mine := Partition(rows, ByTask)

@@ -64,9 +64,9 @@ func measureEffect(ctx context.Context, t *Trial) (Figure, error) {
 		return Figure{}, err
 	}
 	faulted := part(rows, report.PartFault)
-	landed := count(faulted, func(r *Episode) bool { return r.Grade.Landed })
-	f := ShareOf(count(faulted, func(r *Episode) bool { return r.Grade.Landed && r.Grade.Success }), landed)
-	f.Note = fmt.Sprintf("%d of %d faults took effect", landed, len(faulted))
+	tookEffect := count(faulted, func(r *Episode) bool { return r.Grade.TookEffect })
+	f := ShareOf(count(faulted, func(r *Episode) bool { return r.Grade.TookEffect && r.Grade.Success }), tookEffect)
+	f.Note = fmt.Sprintf("%d of %d faults took effect", tookEffect, len(faulted))
 	return f, nil
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 // Format is the version of the layout.
-const Format = "seatrial.suite/1"
+const Format = "seatrial.suite/2"
 
 // Generator names what makes neighbours, mutants and certificates. It changes whenever they do: certificates can only
 // be compared with what the same generator makes.
@@ -235,9 +235,9 @@ type RequestProof struct {
 
 // FaultProof is what playing an instance under conditions of the environment showed.
 type FaultProof struct {
-	// Landed is how the policy blind failed: the code of the error that ended it, or wrong_answer; "" for instances in
+	// Effect is how the policy blind failed: the code of the error that ended it, or wrong_answer; "" for instances in
 	// which nothing goes wrong.
-	Landed string `json:"landed,omitempty"`
+	Effect string `json:"effect,omitempty"`
 	// Turns and Calls are what the recovery policy took to the right answer, CleanTurns and CleanCalls what the plan takes
 	// where nothing goes wrong.
 	Turns      int `json:"turns,omitempty"`

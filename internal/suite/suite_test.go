@@ -318,7 +318,7 @@ func TestForgedManifest(t *testing.T) {
 		"an absolute database":            func(m *Manifest) { m.Databases[0].File = "/etc/passwd" },
 		"a database without a digest":     func(m *Manifest) { m.Databases[0].File = "databases/other.sqlite" },
 		"the file of a database left out": func(m *Manifest) { delete(m.Files, "databases/a.sqlite") },
-		"another format":                  func(m *Manifest) { m.Format = "seatrial.suite/2" },
+		"another format":                  func(m *Manifest) { m.Format += "0" },
 		"a style without counts":          func(m *Manifest) { m.Counts.Styles = map[string]*Counts{"func": nil} },
 	} {
 		dir, _ := written(t)

@@ -173,7 +173,7 @@ func openAt(p *provider, name, spec string, o Options) (*client, error) {
 		return nil, err
 	}
 	if o.MaxCostUSD < 0 {
-		return nil, diag.Usagef("a spending limit of %g USD is negative", o.MaxCostUSD)
+		return nil, diag.Usagef("a spending limit of %g USD is negative", o.MaxCostUSD).WithHint("0 sets no limit")
 	}
 	if _, priced := o.Prices.Lookup(spec); o.MaxCostUSD > 0 && !priced {
 		return nil, diag.Usagef("a spending limit is set, but no price for %s is known", spec).
@@ -181,7 +181,8 @@ func openAt(p *provider, name, spec string, o Options) (*client, error) {
 	}
 	for field, value := range o.Extra {
 		if !json.Valid(value) {
-			return nil, diag.Usagef("the extra request field %q is not JSON: %s", field, shorten(string(value), 60))
+			return nil, diag.Usagef("the extra request field %q is not JSON: %s", field, shorten(string(value), 60)).
+				WithHint("texts need quotes: --extra 'FIELD=%s'", `"text"`)
 		}
 	}
 	return newClient(p, name, base, o)

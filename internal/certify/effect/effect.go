@@ -20,12 +20,12 @@ func Applied(t *transcript.Transcript) int {
 	return n
 }
 
-// landedWrong is the effect of a fault that caused no error.
-const landedWrong = "wrong_answer"
+// wrongAnswer is the effect of a fault that caused no error.
+const wrongAnswer = "wrong_answer"
 
 // Of returns the effect of a fault: the code of the last error in an episode, or a wrong answer.
 func Of(t *transcript.Transcript) string {
-	code := landedWrong
+	code := wrongAnswer
 	for i := range t.Events {
 		if e := &t.Events[i]; e.Kind == transcript.EventCall && e.Error != nil {
 			code = e.Error.Code

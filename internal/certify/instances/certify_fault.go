@@ -21,7 +21,7 @@ import (
 
 // Reasons for not publishing an instance under conditions of the environment.
 const (
-	ReasonNotLanded   = "not_landed"
+	ReasonNoEffect    = "no_effect"
 	ReasonNotSurvived = "not_survived"
 	ReasonNotClean    = "not_clean"
 	ReasonNotHopeless = "not_hopeless"
@@ -31,7 +31,7 @@ const (
 // FaultReasons explains these reasons.
 func FaultReasons() map[string]string {
 	return map[string]string{
-		ReasonNotLanded:   "the policy blind, which plays the plan and ignores errors, still gives the right answer",
+		ReasonNoEffect:    "the policy blind, which plays the plan and ignores errors, still gives the right answer",
 		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
 		ReasonNotClean:    "a policy fails where nothing goes wrong",
 		ReasonAlone:       "the instance is the look-alike or mirror of a fault without a certificate",
@@ -42,12 +42,12 @@ func FaultReasons() map[string]string {
 
 // Checks of the certificate of an instance under conditions of the environment.
 const (
-	CheckLands    = "fault_lands"           // the fault takes effect on a call of the blind policy, which then fails
-	CheckSurvived = "recovery_gives_gold"   // the recovery policy reaches gold within the base budget
-	CheckAnyFirst = "recovery_from_each"    // it does so whichever tool of any right path is called first
-	CheckHarmless = "harmless_gives_gold"   // both policies reach gold if nothing goes wrong
-	CheckStarts   = "starts_no_answer"      // no starting table is the answer of a hopeless instance
-	CheckClean    = "clean_pair_gives_gold" // the recovery policy reaches gold on the task under no condition
+	CheckTakesEffect = "fault_takes_effect"    // the fault takes effect on a call of the blind policy, which then fails
+	CheckSurvived    = "recovery_gives_gold"   // the recovery policy reaches gold within the base budget
+	CheckAnyFirst    = "recovery_from_each"    // it does so whichever tool of any right path is called first
+	CheckHarmless    = "harmless_gives_gold"   // both policies reach gold if nothing goes wrong
+	CheckStarts      = "starts_no_answer"      // no starting table is the answer of a hopeless instance
+	CheckClean       = "clean_pair_gives_gold" // the recovery policy reaches gold on the task under no condition
 )
 
 // Names of the policies that prove instances.
@@ -134,13 +134,13 @@ func (c *certification) certify(ctx context.Context, clean *suite.Instance) (*Ce
 	})
 	switch {
 	case c.in.Role == condition.RoleFault && !mirrored:
-		if blind.Success || !blind.Landed {
-			return c.refuse(ReasonNotLanded, "the policy that does not look ends with %s, and %d decisions were applied",
+		if blind.Success || !blind.TookEffect {
+			return c.refuse(ReasonNoEffect, "the policy that does not look ends with %s, and %d decisions were applied",
 				outcome(&blind),
 				effect.Applied(record)), nil
 		}
-		cert.Fault.Landed = effect.Of(record)
-		cert.Checks = append(cert.Checks, CheckLands)
+		cert.Fault.Effect = effect.Of(record)
+		cert.Checks = append(cert.Checks, CheckTakesEffect)
 	case !blind.Success:
 		return c.refuse(ReasonNotClean, "the policy that does not look ends with %s", outcome(&blind)), nil
 	default:
@@ -241,7 +241,7 @@ func (c *certification) anyFirst(ctx context.Context) (*Certified, error) {
 		if at := slices.IndexFunc(record.Events,
 			func(e transcript.Event) bool { return e.Kind == transcript.EventCall }); at < 0 ||
 			record.Events[at].Error == nil {
-			return c.refuse(ReasonNotLanded, "a first call to %s goes through", tool), nil
+			return c.refuse(ReasonNoEffect, "a first call to %s goes through", tool), nil
 		}
 	}
 	if len(tools) > 0 {

@@ -453,13 +453,13 @@ func TestArmsPlayAlike(t *testing.T) {
 		for _, policy := range []string{"blind", "recover"} {
 			plain := ""
 			for _, arm := range []string{"", "start", "deferred", "oracle"} {
-				bare, hints, landed := &transcript.Transcript{}, []transcript.Event(nil), false
+				bare, hints, tookEffect := &transcript.Transcript{}, []transcript.Event(nil), false
 				for _, e := range play(in, policy, arm).Events {
 					if e.Kind == transcript.EventHint {
 						hints = append(hints, e)
 						continue
 					}
-					landed = landed || e.Kind == transcript.EventDecision && e.Applied
+					tookEffect = tookEffect || e.Kind == transcript.EventDecision && e.Applied
 					bare.Append(e)
 				}
 				data, err := bare.Encode()
@@ -480,8 +480,8 @@ func TestArmsPlayAlike(t *testing.T) {
 						turns[in.ID] = hints[0].Turn
 					}
 				}
-				if len(hints) != want || arm == "deferred" && landed && want == 0 {
-					t.Errorf("%s of %s in the arm %q: %d hints, something happened %t", policy, in.ID, arm, len(hints), landed)
+				if len(hints) != want || arm == "deferred" && tookEffect && want == 0 {
+					t.Errorf("%s of %s in the arm %q: %d hints, something happened %t", policy, in.ID, arm, len(hints), tookEffect)
 				}
 			}
 		}

@@ -87,7 +87,7 @@ func (t *trial) play(tb testing.TB, in *suite.Instance, name string) *played {
 // tally counts the episodes of one combination in one variant.
 type tally struct {
 	name                                      string
-	placed, struck, landed, recovered         int
+	placed, struck, tookEffect, recovered     int
 	harmless, right, excess, declined, unruly int
 	missed                                    []string // ids
 }
@@ -112,7 +112,7 @@ func (t *trial) tally(tb testing.TB, instances []*suite.Instance, policy string)
 		}
 		switch {
 		case fault && !blind.right && blind.struck:
-			c.landed++
+			c.tookEffect++
 			if healed.right {
 				c.recovered++
 			} else {
@@ -143,8 +143,8 @@ func (t *trial) tally(tb testing.TB, instances []*suite.Instance, policy string)
 }
 
 func (c *tally) String() string {
-	return fmt.Sprintf("%-46s placed %4d struck %4d landed %4d recovered %4d | harmless %4d right %4d excess calls %4d in %4d | declined %d",
-		c.name, c.placed, c.struck, c.landed, c.recovered, c.harmless, c.right, c.excess, c.unruly, c.declined)
+	return fmt.Sprintf("%-46s placed %4d struck %4d took effect %4d recovered %4d | harmless %4d right %4d excess calls %4d in %4d | declined %d",
+		c.name, c.placed, c.struck, c.tookEffect, c.recovered, c.harmless, c.right, c.excess, c.unruly, c.declined)
 }
 
 // faulted puts the trial's tasks under combinations of faults, in all their variants.
@@ -237,7 +237,7 @@ func asks(name string) bool {
 // harmless variant.
 func (c *tally) check(t *testing.T) {
 	t.Helper()
-	if c.recovered != c.landed {
+	if c.recovered != c.tookEffect {
 		t.Errorf("%s\n\tmissed %s", c, strings.Join(c.missed, ", "))
 	}
 	if c.right != c.harmless || c.excess > 0 && !asks(c.name) {
@@ -250,21 +250,21 @@ func (c *tally) check(t *testing.T) {
 func TestRecoverySolvesEveryKind(t *testing.T) {
 	tr := demoTrial(t)
 	for _, styles := range [][]string{{task.StyleFunc, task.StyleRest}, {task.StyleSlot, task.StyleSel}} {
-		landed := map[string]int{}
+		tookEffect := map[string]int{}
 		for _, c := range tr.keep(styles...).tally(t, tr.keep(styles...).faulted(t, 30, "all"), "recover") {
 			c.check(t)
 			if variant, kind, _ := strings.Cut(c.name, ":"); variant == "fault" {
-				landed[kind] = c.landed
+				tookEffect[kind] = c.tookEffect
 			}
 		}
 		many := 0
-		for _, n := range landed {
+		for _, n := range tookEffect {
 			if n >= 5 {
 				many++
 			}
 		}
 		if want := map[string]int{task.StyleFunc: 31, task.StyleSlot: 26}[styles[0]]; many < want && !testenv.Reduced() {
-			t.Errorf("%v: %d kinds landed on at least 5 tasks, want %d: %v", styles, many, want, landed)
+			t.Errorf("%v: %d kinds took effect on at least 5 tasks, want %d: %v", styles, many, want, tookEffect)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestRecoverySolvesEveryKind(t *testing.T) {
 func TestRecoverySolvesCompositions(t *testing.T) {
 	tr := demoTrial(t)
 	tr.scale = 2
-	landed := 0
+	tookEffect := 0
 	for _, c := range tr.tally(t, tr.faulted(t, 8,
 		"exec.timeout+spec.result-renamed", "conflict.stale+spec.unit+out.truncated",
 		"call.session+spec.param-added+out.alias",
@@ -293,10 +293,10 @@ func TestRecoverySolvesCompositions(t *testing.T) {
 			}
 		}
 		c.check(t)
-		landed += c.landed
+		tookEffect += c.tookEffect
 	}
-	if landed < 130 && !testenv.Reduced() {
-		t.Errorf("%d instances landed", landed)
+	if tookEffect < 130 && !testenv.Reduced() {
+		t.Errorf("a fault took effect in %d instances", tookEffect)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestPoliciesDiffer(t *testing.T) {
 		for _, n := range tallied {
 			fault := strings.HasPrefix(n.name, "fault:")
 			switch {
-			case fault && c.all && (n.landed == 0 || n.recovered != n.landed), fault && !c.all && n.recovered > 0:
+			case fault && c.all && (n.tookEffect == 0 || n.recovered != n.tookEffect), fault && !c.all && n.recovered > 0:
 				t.Errorf("%s: %s", c.policy, n)
 			case n.right != n.harmless || n.excess != 0:
 				t.Errorf("%s: %s", c.policy, n)
@@ -419,7 +419,7 @@ func TestTacticsMatter(t *testing.T) {
 		}
 		for _, c := range tr.tally(t, instances, "recover-without:"+tactic.Name) {
 			fault := strings.HasPrefix(c.name, "fault:")
-			if fault && (c.landed == 0 || kind == "" && c.recovered < c.landed || kind != "" && c.recovered == c.landed) {
+			if fault && (c.tookEffect == 0 || kind == "" && c.recovered < c.tookEffect || kind != "" && c.recovered == c.tookEffect) {
 				t.Errorf("without %s: %s", tactic.Name, c)
 			}
 			if c.right != c.harmless {

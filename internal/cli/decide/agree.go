@@ -42,11 +42,13 @@ func (h *Host) agreeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, files []string) error {
 			switch {
 			case o.run == "" && o.sheet != "":
-				return diag.Usagef("--sheet needs --explanations RUN")
+				return diag.Usagef("--sheet needs --explanations RUN").
+					WithHint("seatrial agree --explanations RUN --sheet FILE")
 			case o.draw < 1:
 				return diag.Usagef("--draw %d draws nothing", o.draw).WithHint("--draw 100")
 			case o.run != "" && o.resolved != "":
-				return diag.Usagef("--resolved is for verdicts on instances, and not for --explanations")
+				return diag.Usagef("--resolved is for verdicts on instances, and not for --explanations").
+					WithHint("leave --resolved or --explanations out")
 			case o.run != "":
 				return h.agreeOnExplanations(cmd.Context(), o, files)
 			}

@@ -109,7 +109,8 @@ func (h *Host) Comparisons(
 		return nil, nil, err
 	}
 	if len(sides) == 0 {
-		return nil, nil, diag.Usagef("the runs have no episode")
+		return nil, nil, diag.Usagef("the runs have no episode").
+			WithHint("seatrial resume RUN plays what is missing")
 	}
 	if at := slices.Index(paths, baseline); at >= 0 {
 		baseline = rows[at].Name

@@ -106,7 +106,8 @@ func (h *Host) pilot(
 	}
 	switch {
 	case len(paths) > 0 && len(arms) == 0:
-		return nil, diag.Usagef("the pilot has no %s episode", part)
+		return nil, diag.Usagef("the pilot has no %s episode", part).
+			WithHint("play some: seatrial run SUITE --out NEW")
 	case len(arms) > 2:
 		return nil, diag.Usagef("the pilot has %d agents, and a plan compares two", len(arms)).
 			WithHint("--agent %s,%s", names[0], names[1])

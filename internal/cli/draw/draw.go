@@ -45,9 +45,11 @@ const (
 func (p *picture) check() error {
 	switch {
 	case p.width < minWidth || p.width > maxWidth:
-		return diag.Usagef("--width is %d, want %d to %d", p.width, minWidth, maxWidth)
+		return diag.Usagef("--width is %d, want %d to %d", p.width, minWidth, maxWidth).
+			WithHint("leave it out for the default")
 	case !(p.scale > 0 && p.scale <= maxScale):
-		return diag.Usagef("--scale is %v, want more than 0 and at most %d", p.scale, maxScale)
+		return diag.Usagef("--scale is %v, want more than 0 and at most %d", p.scale, maxScale).
+			WithHint("leave it out for the default")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/fleet"
+	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/spf13/cobra"
 )
@@ -80,11 +81,11 @@ func (h *Host) setCommand() *cobra.Command {
 			}
 			switch {
 			case given == 0:
-				return diag.Usagef("no limit is given").WithHint("--concurrency 32, --rpm, --tpm or --max-cost")
+				return diag.Usagef("no limit is given").WithHint("give --concurrency 32, --rpm, --tpm or --max-cost")
 			case f.Changed("concurrency") && (concurrency < 1 || concurrency > most):
-				return diag.Usagef("--concurrency %d: from 1 to %d", concurrency, most)
+				return diag.Usagef("--concurrency %d: from 1 to %d", concurrency, most).WithHint("--concurrency 32")
 			case rpm < 0 || tpm < 0 || !(maxCost >= 0):
-				return diag.Usagef("a limit is negative, or no number")
+				return diag.Usagef("a limit is negative, or no number").WithHint("0 removes a limit")
 			}
 			return h.steer(cmd.Context(), args[0], do)
 		},
@@ -152,7 +153,7 @@ func (h *Host) steer(ctx context.Context, run string, do *fleet.Command) error {
 	switch {
 	case errors.Is(err, errNobody):
 		if _, missing := os.Stat(run); errors.Is(missing, fs.ErrNotExist) {
-			return diag.Usagef("%s: no such run", run).WithHint("the file that --out of seatrial run names")
+			return runs.StoreError(missing, run)
 		}
 		return diag.Usagef("no process coordinates %s now", run).
 			WithHint("seatrial run --listen or --nats; seatrial report %s shows what is done", run)

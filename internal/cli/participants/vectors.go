@@ -53,7 +53,8 @@ func ServedVectors(getenv func(string) string, s *suite.Suite, address string) (
 	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
 		if address != "" {
-			return nil, diag.Usagef("--embeddings-url is for suites whose tools are found by their meaning")
+			return nil, diag.Usagef("--embeddings-url is for suites whose tools are found by their meaning").
+				WithHint("leave it out, or build the suite with --embeddings")
 		}
 		return nil, nil
 	}

@@ -120,7 +120,8 @@ func (o *WriterOptions) Open(getenv func(string) string, b *pipeline.Options) (d
 		return done, nil
 	}
 	if o.record != "" && o.replay != "" {
-		return done, diag.Usagef("--record and --replay exclude each other")
+		return done, diag.Usagef("--record and --replay exclude each other").
+			WithHint("--record writes the file, --replay reads it later")
 	}
 	run := settings.New()
 	run.BaseURL, run.Record, run.Replay = o.baseURL, o.record, o.replay

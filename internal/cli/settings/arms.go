@@ -40,7 +40,7 @@ func (r *Run) checkArms() error {
 func distinct[V comparable](flag string, list []V) ([]V, error) {
 	for i, v := range list {
 		if slices.Contains(list[:i], v) {
-			return nil, diag.Usagef("--%s: %v is given twice", flag, v)
+			return nil, diag.Usagef("--%s: %v is given twice", flag, v).WithHint("name each value once")
 		}
 	}
 	return list, nil

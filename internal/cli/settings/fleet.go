@@ -111,11 +111,13 @@ func (r *Run) checkFleet() error {
 	}
 	switch {
 	case f.Listen != "" && len(f.Servers) > 0:
-		return diag.Usagef("--listen and --nats exclude each other")
+		return diag.Usagef("--listen and --nats exclude each other").
+			WithHint("--listen needs no server of its own; --nats uses yours")
 	case len(f.Monitors) > 0 && len(f.Servers) == 0:
-		return diag.Usagef("--nats-monitor is for --nats: the server of --listen forces each write to the disk")
+		return diag.Usagef("--nats-monitor is for --nats: the server of --listen forces each write to the disk").
+			WithHint("leave --nats-monitor out")
 	case (f.Cert == "") != (f.Key == ""):
-		return diag.Usagef("--tls-cert and --tls-key go together")
+		return diag.Usagef("--tls-cert and --tls-key go together").WithHint("give both files, or neither")
 	case slices.Contains(r.Agents, protocol.HumanName):
 		return diag.Usagef("a person plays at one terminal").WithHint("leave out --listen and --nats")
 	case r.World > 0:

@@ -13,11 +13,12 @@ import (
 )
 
 // Format is the version of a grade. Grades without a version are version 1, which lacked Calling and all fields after
-// it. Version 2 lacked Reaction and all fields after it, and counted look-alikes as landed. Version 3 lacked AST.
+// it. Version 2 lacked Reaction and all fields after it, and counted look-alikes as effects. Version 3 lacked AST.
 // Version 4 lacked Failure and Backup. Version 5 counted the tools of plans that are right by accident as needed.
 // Version 6 lacked Message and accepted other answers (RULES.md, "Shapes" to "Extraction").
 // Version 7 had neither the outcomes unread, refused and stale_client nor messages of invalid episodes.
-const Format = "seatrial.grade/9"
+// Version 9 had another name for TookEffect.
+const Format = "seatrial.grade/10"
 
 // Outcomes of an episode.
 const (
@@ -99,9 +100,9 @@ type Grade struct {
 	// constant.
 	Clarification string `json:"clarification,omitempty"`
 
-	Landed    bool `json:"landed,omitempty"`    // a fault changed or refused some call
-	Lookalike bool `json:"lookalike,omitempty"` // a harmless look-alike of a fault appeared on some call
-	Hints     int  `json:"hints,omitempty"`     // hints that the agent received
+	TookEffect bool `json:"took_effect,omitempty"` // a fault changed or refused some call
+	Lookalike  bool `json:"lookalike,omitempty"`   // a harmless look-alike of a fault appeared on some call
+	Hints      int  `json:"hints,omitempty"`       // hints that the agent received
 
 	Turns        int     `json:"turns"`
 	Calls        int     `json:"calls"`

@@ -309,13 +309,14 @@ func TestConditionsAndEffort(t *testing.T) {
 			Kind: transcript.EventEnd, End: transcript.EndSilent,
 			Usage: &task.Usage{InputTokens: 99, OutputTokens: 9, CostUSD: 3},
 		}))
-	if !g.Landed || g.ToolErrors != 1 || g.Asks != 1 || g.Calls != 1 || g.Tokens != 108 || g.CostUSD != 3 {
-		t.Errorf("%+v: want a landed condition, one failed call, one question, and the usage of the whole episode", g)
+	if !g.TookEffect || g.ToolErrors != 1 || g.Asks != 1 || g.Calls != 1 || g.Tokens != 108 || g.CostUSD != 3 {
+		t.Errorf("%+v: want a condition that took effect, one failed call, one question, and the usage of the whole "+
+			"episode", g)
 	}
 	g = must(t, taskOf(singers), record(
 		transcript.Event{Kind: transcript.EventDecision, Condition: "exec.timeout"}, end(transcript.EndSilent)))
-	if g.Landed {
-		t.Error("a condition that was not applied has landed")
+	if g.TookEffect {
+		t.Error("a condition that was not applied took effect")
 	}
 }
 

@@ -205,8 +205,8 @@ func TestReactionClasses(t *testing.T) {
 		if g.Reaction == nil || *g.Reaction != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, g.Reaction, test.want)
 		}
-		if !g.Landed {
-			t.Errorf("%s: nothing landed", test.name)
+		if !g.TookEffect {
+			t.Errorf("%s: nothing took effect", test.name)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestReactionClasses(t *testing.T) {
 // Without a fault there is no reaction; with a request that cannot be met there is no class.
 func TestReactionIsOfFaultsAlone(t *testing.T) {
 	g := must(t, twoWays(), play(turns("whole?", "whole", "answer")...))
-	if g.Reaction != nil || g.Landed || !g.Lookalike {
+	if g.Reaction != nil || g.TookEffect || !g.Lookalike {
 		t.Errorf("a look-alike: %+v", g)
 	}
 	tk := twoWays()
@@ -351,7 +351,7 @@ func randomWords(r *rand.Rand) [][]string {
 func reactionProblem(g *Grade, gold *task.Gold) string {
 	r := g.Reaction
 	switch {
-	case (r != nil) != (g.Valid && g.Landed):
+	case (r != nil) != (g.Valid && g.TookEffect):
 		return "a reaction without a landing, or a landing without a reaction"
 	case g.NeedlessRetries < 0 || g.NeedlessRetries+g.NeedlessSwitches > g.Calls:
 		return "more alarms than calls"
@@ -372,7 +372,7 @@ func reactionProblem(g *Grade, gold *task.Gold) string {
 	return ""
 }
 
-// Every landed, valid failure has one class, and what does not bear on it changes nothing.
+// Every valid failure after a fault took effect has one class, and what does not bear on it changes nothing.
 func TestReactionProperties(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(6000) {
@@ -441,7 +441,7 @@ func TestEndingsUnderFaults(t *testing.T) {
 		if g.Reaction != nil {
 			class = g.Reaction.Class
 		}
-		if got := [3]string{g.Outcome, g.Cause, class}; got != want || !g.Landed {
+		if got := [3]string{g.Outcome, g.Cause, class}; got != want || !g.TookEffect {
 			t.Errorf("%s: %v, want %v", word, got, want)
 		}
 	}

@@ -56,7 +56,7 @@ func scoreConditions(e *episode, g *Grade) error {
 		case harmless(ev):
 			g.Lookalike = true
 		default:
-			g.Landed = true
+			g.TookEffect = true
 		}
 	}
 	return nil

@@ -98,13 +98,13 @@ func Sentences(pairs []report.Pair) []string {
 	return list
 }
 
-// Tally is one agent's line of the short answer. The last three counts add up to landed.
+// Tally is one agent's line of the short answer. The last three counts add up to tookEffect.
 type Tally struct {
-	Agent                                  string
-	clean, faulted, Other                  Share
-	landed, recovered, noticed, notNoticed int
-	cutShort                               int // the agent crashed, or ended without having reacted
-	invalid                                int
+	Agent                                      string
+	clean, faulted, Other                      Share
+	tookEffect, recovered, noticed, notNoticed int
+	cutShort                                   int // the agent crashed, or ended without having reacted
+	invalid                                    int
 }
 
 // Share is a number of right answers among valid episodes.
@@ -176,10 +176,10 @@ func Tallies(rows []report.Row, first ...string) []Tally {
 
 // take counts what the agent did about a fault that took effect.
 func (t *Tally) take(g *grade.Grade) {
-	if !g.Landed {
+	if !g.TookEffect {
 		return
 	}
-	t.landed++
+	t.tookEffect++
 	switch {
 	case g.Success:
 		t.recovered++
@@ -202,23 +202,24 @@ type column struct {
 var allColumns = []column{
 	{"clean", func(t *Tally) string { return t.clean.String() }, func(t *Tally) bool { return t.clean.of > 0 }},
 	{"faulted", func(t *Tally) string { return t.faulted.String() }, func(t *Tally) bool { return t.faulted.of > 0 }},
-	{"took effect", func(t *Tally) string { return fmt.Sprint(t.landed) }, TookEffect},
-	{"recovered", func(t *Tally) string { return t.ofLanded(t.recovered) }, TookEffect},
-	{"noticed", func(t *Tally) string { return t.ofLanded(t.noticed) }, TookEffect},
-	{"not noticed", func(t *Tally) string { return t.ofLanded(t.notNoticed) }, TookEffect},
-	{"cut short", func(t *Tally) string { return t.ofLanded(t.cutShort) }, func(t *Tally) bool { return t.cutShort > 0 }},
+	{"took effect", func(t *Tally) string { return fmt.Sprint(t.tookEffect) }, TookEffect},
+	{"recovered", func(t *Tally) string { return t.ofTookEffect(t.recovered) }, TookEffect},
+	{"noticed", func(t *Tally) string { return t.ofTookEffect(t.noticed) }, TookEffect},
+	{"not noticed", func(t *Tally) string { return t.ofTookEffect(t.notNoticed) }, TookEffect},
+	{"cut short", func(t *Tally) string { return t.ofTookEffect(t.cutShort) },
+		func(t *Tally) bool { return t.cutShort > 0 }},
 	{"others", func(t *Tally) string { return t.Other.String() }, func(t *Tally) bool { return t.Other.of > 0 }},
 	{"invalid", func(t *Tally) string { return fmt.Sprint(t.invalid) }, func(t *Tally) bool { return t.invalid > 0 }},
 }
 
 // TookEffect reports whether a fault took effect in some episode of the agent.
-func TookEffect(t *Tally) bool { return t.landed > 0 }
+func TookEffect(t *Tally) bool { return t.tookEffect > 0 }
 
-func (t *Tally) ofLanded(n int) string {
-	if t.landed == 0 {
+func (t *Tally) ofTookEffect(n int) string {
+	if t.tookEffect == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(t.landed))
+	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(t.tookEffect))
 }
 
 // Columns is the short answer as a table.
@@ -325,7 +326,7 @@ func StoryOf(rows []report.Row, agents ...string) (clean, faulted *report.Row) {
 		r := &rows[i]
 		twin := solved[key{r.Grade.Agent, r.Grade.Task, r.Grade.Arm}]
 		at := slices.Index(agents, r.Grade.Agent)
-		if twin == nil || at < 0 || !IsFault(r) || !r.Grade.Landed || r.Grade.Success || r.Grade.Reaction == nil {
+		if twin == nil || at < 0 || !IsFault(r) || !r.Grade.TookEffect || r.Grade.Success || r.Grade.Reaction == nil {
 			continue
 		}
 		score := 100 - at

@@ -22,11 +22,11 @@ func briefRows() []report.Row {
 		{About: &report.About{Role: condition.RoleClean}, Grade: report.GradedOf(grade.Grade{Agent: "mute", Invalid: "provider"})},
 		{About: &report.About{Role: condition.RoleClean}, Grade: report.GradedOf(grade.Grade{Agent: "openai/a-model-with-a-long-name", Valid: true, Success: true})},
 		struck(grade.Grade{Success: true}),
-		struck(grade.Grade{Success: true, Landed: true, Reaction: &grade.Reaction{}}),
-		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionUnnoticed}}),
-		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionUnfinished}}),
-		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionNoticed}}),
-		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionCrashed}}),
+		struck(grade.Grade{Success: true, TookEffect: true, Reaction: &grade.Reaction{}}),
+		struck(grade.Grade{TookEffect: true, Reaction: &grade.Reaction{Class: grade.ReactionUnnoticed}}),
+		struck(grade.Grade{TookEffect: true, Reaction: &grade.Reaction{Class: grade.ReactionUnfinished}}),
+		struck(grade.Grade{TookEffect: true, Reaction: &grade.Reaction{Class: grade.ReactionNoticed}}),
+		struck(grade.Grade{TookEffect: true, Reaction: &grade.Reaction{Class: grade.ReactionCrashed}}),
 		{About: &report.About{Role: condition.RoleHopeless, Condition: "distractors-only", Strike: &report.Strike{}}, Grade: report.GradedOf(grade.Grade{Agent: "mute", Valid: true})},
 	}
 }
@@ -38,7 +38,7 @@ func TestTallies(t *testing.T) {
 		t.Fatalf("tallies are %+v, want the named agent first and then mute", list)
 	}
 	want := Tally{
-		Agent: "openai/a-model-with-a-long-name", clean: Share{1, 1}, faulted: Share{2, 6}, landed: 5, recovered: 1,
+		Agent: "openai/a-model-with-a-long-name", clean: Share{1, 1}, faulted: Share{2, 6}, tookEffect: 5, recovered: 1,
 		noticed: 2, notNoticed: 1, cutShort: 1,
 	}
 	if list[0] != want {
@@ -102,12 +102,12 @@ func TestFirstCausesAndWeakestKinds(t *testing.T) {
 	add(3, "", grade.Grade{Valid: true, Success: true})
 	add(1, "", grade.Grade{Valid: true, Cause: "wrong_rows"})
 	add(5, "", grade.Grade{Invalid: "provider", Cause: "wrong_values"})
-	add(2, "spec.unit", grade.Grade{Valid: true, Landed: true, Cause: "wrong_values"})
-	add(1, "spec.unit", grade.Grade{Valid: true, Landed: true, Outcome: grade.OutcomeCrashed})
-	add(1, "exec.timeout", grade.Grade{Valid: true, Landed: true, Cause: "wrong_values"})
-	add(1, "exec.timeout", grade.Grade{Valid: true, Landed: true, Success: true})
+	add(2, "spec.unit", grade.Grade{Valid: true, TookEffect: true, Cause: "wrong_values"})
+	add(1, "spec.unit", grade.Grade{Valid: true, TookEffect: true, Outcome: grade.OutcomeCrashed})
+	add(1, "exec.timeout", grade.Grade{Valid: true, TookEffect: true, Cause: "wrong_values"})
+	add(1, "exec.timeout", grade.Grade{Valid: true, TookEffect: true, Success: true})
 	add(4, "exec.timeout", grade.Grade{Valid: true, Cause: "never reached"})
-	add(2, "out.null", grade.Grade{Valid: true, Landed: true, Success: true})
+	add(2, "out.null", grade.Grade{Valid: true, TookEffect: true, Success: true})
 	want := "  clean:        wrong rows 1\n  under faults: never reached 4, wrong values 3, crashed 1\n"
 	if got := Causes(rows, 80); got != want {
 		t.Errorf("causes are\n%swant\n%s", got, want)

@@ -89,7 +89,8 @@ func Fit(text string, width int) string {
 // proof prints the results of the proofs.
 func (p *printer) proof(r *suite.Counts) {
 	p.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
-	p.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
+	p.printf("  second plan %d tasks; the SQL of %d has a sub-SELECT or a set operation\n",
+		r.TasksWithAlternative, r.Structured)
 	p.printf("  workflows  %s\n", CountList(r.Workflows))
 	p.printf("  mutants    %d of %d killed (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told,
 		r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,

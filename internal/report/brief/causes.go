@@ -44,7 +44,7 @@ func Causes(rows []report.Row, width int) string {
 func Weakest(rows []report.Row, n int) []string {
 	kinds := map[string]*Share{}
 	for i := range rows {
-		if r := &rows[i]; IsFault(r) && r.Grade.Valid && r.Grade.Landed {
+		if r := &rows[i]; IsFault(r) && r.Grade.Valid && r.Grade.TookEffect {
 			name := strings.Join(r.Strike.Kinds, "+")
 			if kinds[name] == nil {
 				kinds[name] = &Share{}

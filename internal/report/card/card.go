@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of the JSON form.
-const Format = "seatrial.card/1"
+const Format = "seatrial.card/2"
 
 // Card describes a run.
 type Card struct {

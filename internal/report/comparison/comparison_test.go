@@ -19,7 +19,7 @@ func runOf(name string, clean, faulted int) report.Run {
 		for part, solved := range map[string]int{report.PartClean: clean, report.PartFault: faulted} {
 			row := report.Row{About: &report.About{Role: condition.RoleClean}, Grade: report.GradedOf(grade.Grade{
 				Episode: fmt.Sprint(name, part, i), Instance: fmt.Sprint(part, i), Task: fmt.Sprint("t", i), Agent: "agent",
-				Valid: true, Success: i < solved, Turns: 2 + solved%3, Landed: part == report.PartFault,
+				Valid: true, Success: i < solved, Turns: 2 + solved%3, TookEffect: part == report.PartFault,
 			})}
 			if part == report.PartFault {
 				row.Role = condition.RoleFault

@@ -96,7 +96,7 @@ func TestWritersNeedConstantMemory(t *testing.T) {
 func TestWaitingEpisodesOfPairsAreSmall(t *testing.T) {
 	x := newExporter(playedRun(t))
 	list := wholeEpisodes(t, x)
-	at := slices.IndexFunc(list, func(e *played) bool { g := e.row.Grade; return g.Valid && g.Landed && !g.Success })
+	at := slices.IndexFunc(list, func(e *played) bool { g := e.row.Grade; return g.Valid && g.TookEffect && !g.Success })
 	path := filepath.Join(t.TempDir(), "out")
 	makeOut(t, path, false)
 	w, err := openPairs(path, x)
@@ -177,7 +177,7 @@ func TestStrangeEpisodesAreNamed(t *testing.T) {
 				x := newExporter(run)
 				var list []*played
 				for _, e := range wholeEpisodes(t, x) {
-					if g := e.row.Grade; g.Valid && g.Success && g.Landed && e.Transcript.End().Calls > 0 {
+					if g := e.row.Grade; g.Valid && g.Success && g.TookEffect && e.Transcript.End().Calls > 0 {
 						list = append(list, e)
 					}
 				}

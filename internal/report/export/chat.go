@@ -219,7 +219,7 @@ func (p *pairs) write(ctx context.Context, e *played) error {
 		p.instance = g.Instance
 		p.forget()
 	}
-	if !g.Valid || !g.Landed {
+	if !g.Valid || !g.TookEffect {
 		p.x.leaveOut("episodes in which no fault took effect, or invalid ones")
 		return nil
 	}

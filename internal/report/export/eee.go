@@ -204,7 +204,7 @@ func (x *exporter) eeeSample(e *played, l *eeeLog, name string) object {
 			"tool_calls_count": g.Calls},
 		"performance": object{"latency_ms": milliseconds(e.Elapsed)},
 		"metadata": object{"episode": h.ID, "trial": strconv.Itoa(h.Trial), "role": e.in.Role, "outcome": g.Outcome,
-			"cause": g.Cause, "fault_took_effect": strconv.FormatBool(g.Landed), "transcript_digest": e.Digest}}
+			"cause": g.Cause, "fault_took_effect": strconv.FormatBool(g.TookEffect), "transcript_digest": e.Digest}}
 	if end := e.Transcript.End(); end != nil && end.Usage != nil && end.Usage.Requests > 0 {
 		u := end.Usage
 		usage := object{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens,

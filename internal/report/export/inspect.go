@@ -307,7 +307,8 @@ func (x *exporter) target(e *played) string {
 
 func (x *exporter) metadata(e *played) object {
 	m := object{"task": e.task.ID, "database": e.task.Database, "style": e.task.Style, "role": e.in.Role,
-		"condition": cmp.Or(e.row.Condition, condition.RoleClean), "hazard": e.row.Hazard(), "landed": e.row.Grade.Landed,
+		"condition": cmp.Or(e.row.Condition, condition.RoleClean), "hazard": e.row.Hazard(),
+		"took_effect":       e.row.Grade.TookEffect,
 		"transcript_digest": e.Digest}
 	if c := x.run.Certificate(e.in.ID); c != nil {
 		m["certificate"] = c

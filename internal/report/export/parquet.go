@@ -96,7 +96,7 @@ type (
 		Cause            string `parquet:"cause,dict,optional"`
 		Difference       string `parquet:"difference,dict,optional"`
 		RightSeen        bool   `parquet:"right_seen"`
-		Landed           bool   `parquet:"landed"`
+		TookEffect       bool   `parquet:"took_effect"`
 		Lookalike        bool   `parquet:"lookalike"`
 		Reaction         string `parquet:"reaction,dict,optional"`
 		Failure          string `parquet:"failure,dict,optional"`
@@ -327,7 +327,7 @@ func gradeRowOf(e *played) (gradeRow, error) {
 	text, err := task.Marshal(g)
 	row := gradeRow{Episode: g.Episode, Format: g.Format, Outcome: g.Outcome, Valid: g.Valid, Success: g.Success,
 		Lenient: g.Lenient, Invalid: g.Invalid, Budget: g.Budget, Judged: g.Judged, Cause: g.Cause, Difference: g.Difference,
-		RightSeen: g.RightSeen, Landed: g.Landed, Lookalike: g.Lookalike, ToolErrors: int32(g.ToolErrors),
+		RightSeen: g.RightSeen, TookEffect: g.TookEffect, Lookalike: g.Lookalike, ToolErrors: int32(g.ToolErrors),
 		Unparsed: int32(g.Unparsed), NeedlessRetries: int32(g.NeedlessRetries),
 		NeedlessSwitches: int32(g.NeedlessSwitches), Grade: string(text)}
 	if g.Reaction != nil {

@@ -40,7 +40,7 @@ func drawn(seed uint64) papers.Set {
 					g.Success, g.Outcome, g.ErrorClass = true, grade.OutcomeSuccess, ""
 				}
 				if strike != nil && g.Valid && r.IntN(5) > 0 {
-					g.Landed, g.Reaction = true, &grade.Reaction{Class: grade.ReactionUnnoticed}
+					g.TookEffect, g.Reaction = true, &grade.Reaction{Class: grade.ReactionUnnoticed}
 				}
 				if !g.Valid {
 					g.Outcome, g.ErrorClass = grade.OutcomeInvalid, ""

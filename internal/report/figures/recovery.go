@@ -22,7 +22,7 @@ var recovery = Entry{
 			if !ok {
 				continue
 			}
-			text := fmt.Sprintf("%d of %d", f.Recovered, f.Landed)
+			text := fmt.Sprintf("%d of %d", f.Recovered, f.TookEffect)
 			p.Note = bracketed(table.Percent, p) + ", " + text
 			at := hazards.place(aspect(f))
 			rows[at] = append(rows[at], chart.Row{Label: named[f.ID()], Points: []chart.Point{p}, Text: text})

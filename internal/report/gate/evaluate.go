@@ -146,7 +146,7 @@ func (r *Rules) group(rows []report.Row, name, preferred string) (*report.Group,
 	}
 	switch {
 	case len(groups) == 0:
-		return nil, diag.Usagef("the run has no episode")
+		return nil, diag.Usagef("the run has no episode").WithHint("seatrial resume RUN plays what is missing")
 	case len(found) == 1:
 		return found[0], nil
 	case name == "" && len(groups) == 1:
@@ -296,7 +296,7 @@ func (r *Result) decide(b *bounds, rules *Rules, family int) {
 // sensitive decides again as if all invalid episodes had failed, and as if all had succeeded.
 func sensitive(r *Result, rules *Rules, rows []*report.Row, family int) bool {
 	m := measureNamed(r.Rule.Measure)
-	if r.Invalid == 0 || !m.share || m.landed || m.invalid || r.Rule.Margin != nil {
+	if r.Invalid == 0 || !m.share || m.tookEffect || m.invalid || r.Rule.Margin != nil {
 		return false
 	}
 	for _, imputed := range []float64{0, 1} {

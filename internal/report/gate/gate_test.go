@@ -27,7 +27,7 @@ func sample(part string, tasks, trials int) []report.Row {
 			})}
 			if part != report.PartClean {
 				row.Strike = &report.Strike{Kinds: []string{"exec.timeout"}, Variant: fault.VariantFault}
-				row.Role, row.Grade.Landed = condition.RoleFault, true
+				row.Role, row.Grade.TookEffect = condition.RoleFault, true
 			}
 			if part == report.PartLookalike {
 				row.Role = condition.RoleLookalike

@@ -23,13 +23,13 @@ const (
 
 // measure is a row of the table of measures.
 type measure struct {
-	name    string
-	share   bool     // its values range from 0 to 1
-	more    bool     // more is better
-	parts   []string // where it is measured unless a rule says otherwise; nil means everywhere
-	invalid bool     // it counts invalid episodes too
-	landed  bool     // it counts only episodes in which a fault took effect
-	value   func(*Rule, *grade.Grade) float64
+	name       string
+	share      bool     // its values range from 0 to 1
+	more       bool     // more is better
+	parts      []string // where it is measured unless a rule says otherwise; nil means everywhere
+	invalid    bool     // it counts invalid episodes too
+	tookEffect bool     // it counts only episodes in which a fault took effect
+	value      func(*Rule, *grade.Grade) float64
 }
 
 func yes(holds bool) float64 {
@@ -42,7 +42,7 @@ func yes(holds bool) float64 {
 var measures = []measure{
 	{name: MeasureSuccess, share: true, more: true, parts: []string{report.PartClean},
 		value: func(_ *Rule, g *grade.Grade) float64 { return yes(g.Success) }},
-	{name: MeasureRecovery, share: true, more: true, parts: []string{report.PartFault}, landed: true,
+	{name: MeasureRecovery, share: true, more: true, parts: []string{report.PartFault}, tookEffect: true,
 		value: func(_ *Rule, g *grade.Grade) float64 { return yes(g.Success) }},
 	{name: MeasureFalseAlarms, share: true,
 		parts: []string{report.PartLookalike, report.PartMirror, report.PartControl},
@@ -105,7 +105,7 @@ func (m *measure) chooses(r *Rule, row *report.Row) bool {
 
 // counts reports whether an episode that a rule is about is in the denominator.
 func (m *measure) counts(row *report.Row) bool {
-	return (row.Grade.Valid || m.invalid) && (row.Grade.Landed || !m.landed)
+	return (row.Grade.Valid || m.invalid) && (row.Grade.TookEffect || !m.tookEffect)
 }
 
 // write prints a value, writeDifference one less another.

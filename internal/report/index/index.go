@@ -59,14 +59,14 @@ const (
 
 // Verdict is what a list says of a grade.
 type Verdict struct {
-	Text    string `json:"text"`
-	Outcome string `json:"outcome"`
-	Cause   string `json:"cause,omitempty"`
-	Valid   bool   `json:"valid"`
-	Success bool   `json:"success"`
-	Landed  bool   `json:"landed,omitempty"`  // a fault took effect
-	Noticed bool   `json:"noticed,omitempty"` // the agent reacted to it
-	Badness int    `json:"badness,omitempty"` // see [runs.Badness]
+	Text       string `json:"text"`
+	Outcome    string `json:"outcome"`
+	Cause      string `json:"cause,omitempty"`
+	Valid      bool   `json:"valid"`
+	Success    bool   `json:"success"`
+	TookEffect bool   `json:"took_effect,omitempty"` // a fault took effect
+	Noticed    bool   `json:"noticed,omitempty"`     // the agent reacted to it
+	Badness    int    `json:"badness,omitempty"`     // see [runs.Badness]
 }
 
 // group is the episodes of a subject on an instance with one verdict.

@@ -82,7 +82,7 @@ func draw(r *rand.Rand, instance, trial int, agent string) *Entry {
 	in := &suite.Instance{ID: id, Task: fmt.Sprintf("task-%02d", instance/len(conditions)), Role: c.role, Conditions: c.list}
 	g := grade.Grade{
 		Episode: task.Hash(0, id, agent, fmt.Sprint(trial)), Instance: id, Task: in.Task, Agent: agent, Trial: trial,
-		Valid: r.IntN(10) > 0, Turns: r.IntN(5), Calls: r.IntN(9), Landed: c.role == condition.RoleFault && r.IntN(4) > 0,
+		Valid: r.IntN(10) > 0, Turns: r.IntN(5), Calls: r.IntN(9), TookEffect: c.role == condition.RoleFault && r.IntN(4) > 0,
 	}
 	switch end := r.IntN(4); {
 	case !g.Valid:
@@ -94,7 +94,7 @@ func draw(r *rand.Rand, instance, trial int, agent string) *Entry {
 	default:
 		g.Outcome, g.Cause = grade.OutcomeDeclined, grade.CauseDeclined
 	}
-	if g.Valid && g.Landed {
+	if g.Valid && g.TookEffect {
 		class := grade.ReactionUnnoticed
 		if r.IntN(2) == 0 {
 			class = grade.ReactionNoticed
@@ -147,8 +147,8 @@ func oracle(f Filter, r *report.Row) bool {
 	failed := g.Valid && !g.Success
 	noticed := g.Reaction != nil && g.Reaction.Class != grade.ReactionUnnoticed
 	sets := map[string]bool{
-		"": true, AnyFailed: failed, AnyLanded: g.Valid && g.Landed, AnyRecovered: g.Success && g.Landed,
-		AnyNotNoticed: failed && g.Landed && !noticed,
+		"": true, AnyFailed: failed, AnyTookEffect: g.Valid && g.TookEffect, AnyRecovered: g.Success && g.TookEffect,
+		AnyNotNoticed: failed && g.TookEffect && !noticed,
 	}
 	outcome, isSet := sets[f.Outcome]
 	if !isSet {
@@ -168,7 +168,7 @@ func oracle(f Filter, r *report.Row) bool {
 func filters() (list []Filter) {
 	for _, agent := range []string{"", "blind", "nobody"} {
 		for _, condition := range []string{"", "exec", "conflict.stale", "obfuscate"} {
-			for _, outcome := range []string{"", AnyFailed, AnyLanded, AnyRecovered, AnyNotNoticed, grade.OutcomeInvalid} {
+			for _, outcome := range []string{"", AnyFailed, AnyTookEffect, AnyRecovered, AnyNotNoticed, grade.OutcomeInvalid} {
 				for _, cause := range []string{"", grade.CauseDeclined} {
 					for _, text := range []string{"", "TASK-03", "timeout?"} {
 						list = append(list, Filter{Agent: agent, Condition: condition, Outcome: outcome, Cause: cause, Text: text})
@@ -362,12 +362,13 @@ func TestSummariesAgreeWithReports(t *testing.T) {
 		}
 		got := brief.Table([]brief.Tally{tallies[i]}, 200)
 		want := fmt.Sprintf("%d/%d", s.Faulted.Right, s.Faulted.Of)
-		for _, text := range []string{want, fmt.Sprintf(" %d ", s.Landed), fmt.Sprintf("%d/%d", s.Other.Right, s.Other.Of)} {
+		for _, text := range []string{want, fmt.Sprintf(" %d ", s.TookEffect),
+			fmt.Sprintf("%d/%d", s.Other.Right, s.Other.Of)} {
 			if !strings.Contains(got, text) {
 				t.Errorf("%s: the short answer %q does not contain %q", s.Agent, got, text)
 			}
 		}
-		if s.Recovered+s.Noticed+s.NotNoticed != s.Landed {
+		if s.Recovered+s.Noticed+s.NotNoticed != s.TookEffect {
 			t.Errorf("%s: %+v does not add up", s.Agent, s)
 		}
 		kinds := 0

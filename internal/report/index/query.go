@@ -26,7 +26,7 @@ type Filter struct {
 // Sets of outcomes.
 const (
 	AnyFailed     = "failed"            // valid and not a success
-	AnyLanded     = "fault took effect" // whatever the agent did about it
+	AnyTookEffect = "fault took effect" // whatever the agent did about it
 	AnyNotNoticed = "fault not noticed" // it took effect, the episode failed, and the agent did not notice
 	AnyRecovered  = "recovered"         // a fault took effect, and the episode succeeded
 )
@@ -148,12 +148,12 @@ func (f *Filter) accepts(v *Verdict) bool {
 		return false
 	case f.Outcome == AnyFailed:
 		return failed
-	case f.Outcome == AnyLanded:
-		return v.Valid && v.Landed
+	case f.Outcome == AnyTookEffect:
+		return v.Valid && v.TookEffect
 	case f.Outcome == AnyNotNoticed:
-		return failed && v.Landed && !v.Noticed
+		return failed && v.TookEffect && !v.Noticed
 	case f.Outcome == AnyRecovered:
-		return v.Success && v.Landed
+		return v.Success && v.TookEffect
 	}
 	return f.Outcome == "" || v.Outcome == f.Outcome
 }

@@ -11,11 +11,11 @@ import (
 type Summary struct {
 	Agent                 string
 	Clean, Faulted, Other Rate
-	// Of the episodes of Faulted in which the fault took effect. The last three add up to Landed.
-	Landed, Recovered, Noticed, NotNoticed int
-	Invalid                                int
-	Kinds                                  []KindRate // of Faulted
-	Causes                                 []Choice   // of failures of valid episodes
+	// Of the episodes of Faulted in which the fault took effect. The last three add up to TookEffect.
+	TookEffect, Recovered, Noticed, NotNoticed int
+	Invalid                                    int
+	Kinds                                      []KindRate // of Faulted
+	Causes                                     []Choice   // of failures of valid episodes
 }
 
 // KindRate is the rate of success under a kind of fault.
@@ -134,7 +134,7 @@ func (x *Index) Counts() []Summary {
 // take counts what the agent did about a fault that took effect.
 func (s *Summary) take(v *Verdict, episodes int) {
 	switch {
-	case !v.Landed:
+	case !v.TookEffect:
 		return
 	case v.Success:
 		s.Recovered += episodes
@@ -143,5 +143,5 @@ func (s *Summary) take(v *Verdict, episodes int) {
 	default:
 		s.NotNoticed += episodes
 	}
-	s.Landed += episodes
+	s.TookEffect += episodes
 }

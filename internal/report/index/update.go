@@ -162,8 +162,9 @@ func entryOf(e *Entry) stored {
 		},
 		verdict: Verdict{
 			Text: story.Verdict(g.Grade), Outcome: g.Outcome, Cause: g.Cause, Valid: g.Valid, Success: g.Success,
-			Landed:  g.Landed,
-			Noticed: g.Landed && g.Reaction != nil && g.Reaction.Class != grade.ReactionUnnoticed, Badness: runs.Badness(r),
+			TookEffect: g.TookEffect,
+			Noticed:    g.TookEffect && g.Reaction != nil && g.Reaction.Class != grade.ReactionUnnoticed,
+			Badness:    runs.Badness(r),
 		},
 	}
 }

@@ -99,7 +99,7 @@ func pageOf(t *testing.T, agents, tasks int, text string, pairs int) *Page {
 				if k >= 0 {
 					row.Condition, row.Role = kinds[k], "fault"
 					row.Strike = &report.Strike{Kinds: kinds[k : k+1], Points: 1, Variant: fault.VariantFault}
-					row.Grade.Landed, row.Grade.Reaction = true, &grade.Reaction{Class: grade.ReactionUnnoticed}
+					row.Grade.TookEffect, row.Grade.Reaction = true, &grade.Reaction{Class: grade.ReactionUnnoticed}
 				}
 				row.Grade.Episode = row.Grade.Agent + "/" + row.Grade.Instance
 				set.Rows = append(set.Rows, row)

@@ -159,7 +159,8 @@ func (p *Plan) learn(r *Request, arms [][]*report.Row) (tokens, cost float64, er
 	for i, rows := range arms {
 		parts[i] = componentsOf(rows)
 		if parts[i].Tasks < 2 {
-			return 0, 0, diag.Usagef("the pilot has fewer than two tasks with a valid episode")
+			return 0, 0, diag.Usagef("the pilot has fewer than two tasks with a valid episode").
+				WithHint("play more tasks: seatrial run SUITE --out NEW")
 		}
 		for _, row := range rows {
 			if row.Grade.Valid {
@@ -198,7 +199,8 @@ func (p *Plan) learn(r *Request, arms [][]*report.Row) (tokens, cost float64, er
 	differences, clusters := pairsOf(arms[0], arms[1])
 	spread := statistics.Variance(differences)
 	if spread == nil {
-		return 0, 0, diag.Usagef("the pilot's arms share fewer than two tasks")
+		return 0, 0, diag.Usagef("the pilot's arms share fewer than two tasks").
+			WithHint("play all arms on the same tasks, in one run")
 	}
 	if *spread == 0 { // the arms may differ on tasks that the pilot lacks
 		*spread = unseen(len(differences))

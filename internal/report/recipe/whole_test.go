@@ -22,7 +22,7 @@ func broken(style string) papers.Set {
 	add := func(under string, strike *report.Strike, wrong grade.Grade) {
 		id := fmt.Sprintf("%s-%d", style, len(set.Suite.Tasks))
 		set.Suite.Tasks = append(set.Suite.Tasks, &task.Task{ID: id, Corpus: "c", Style: style})
-		right := grade.Grade{Success: true, Outcome: grade.OutcomeSuccess, Landed: wrong.Landed, AST: &grade.AST{Strict: true}}
+		right := grade.Grade{Success: true, Outcome: grade.OutcomeSuccess, TookEffect: wrong.TookEffect, AST: &grade.AST{Strict: true}}
 		if wrong.Outcome == "" {
 			wrong.Outcome = grade.OutcomeWrong
 		}
@@ -39,10 +39,10 @@ func broken(style string) papers.Set {
 		one(1, under, strike, wrong)
 	}
 	renamed := &report.Strike{Kinds: []string{"spec.result-renamed"}, Variant: fault.VariantFault, Points: 1}
-	add("spec.result-renamed", renamed, grade.Grade{Landed: true, Success: true, Outcome: grade.OutcomeSuccess,
+	add("spec.result-renamed", renamed, grade.Grade{TookEffect: true, Success: true, Outcome: grade.OutcomeSuccess,
 		Reaction: &grade.Reaction{}})
 	for _, class := range grade.ReactionClasses() {
-		add("spec.result-renamed", renamed, grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: class}})
+		add("spec.result-renamed", renamed, grade.Grade{TookEffect: true, Reaction: &grade.Reaction{Class: class}})
 	}
 	for _, world := range []string{"open-world", "closed-world:3", "closed-world:9", "closed-world:27", "closed-world:81"} {
 		for _, class := range grade.FailureClasses() {
@@ -51,7 +51,7 @@ func broken(style string) papers.Set {
 			}
 			add(world, nil, grade.Grade{Failure: &grade.Failure{Class: class}})
 			add(world+"+exec.first-tried", &report.Strike{Kinds: []string{"exec.first-tried"}, Beside: world, Points: 1,
-				Variant: fault.VariantFault}, grade.Grade{Landed: true, Failure: &grade.Failure{Class: class}})
+				Variant: fault.VariantFault}, grade.Grade{TookEffect: true, Failure: &grade.Failure{Class: class}})
 		}
 	}
 	for _, class := range []string{"syntax", "function", "count", "parameter"} {

@@ -83,7 +83,8 @@ func StoreError(err error, path string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &format):
-		return diag.Usagef("%s", format)
+		return diag.Usagef("%s", format).
+			WithHint("a run is the file that --out of seatrial run named: seatrial run SUITE --out NEW makes one")
 	case errors.Is(err, fs.ErrNotExist):
 		return diag.Usagef("%s: no such run", path).WithHint("seatrial run SUITE --out %s", path)
 	}

@@ -165,7 +165,8 @@ func (b *Bundle) Case(_ context.Context, id string) (*Case, error) {
 			return c, nil
 		}
 	}
-	return nil, diag.Usagef("%s has no episode %q", b.path, id)
+	return nil, diag.Usagef("%s has no episode %q", b.path, id).
+		WithHint("seatrial replay %s without an episode checks all", b.path)
 }
 
 // IDs implements [Source].

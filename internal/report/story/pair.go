@@ -65,7 +65,7 @@ func Verdict(g *grade.Grade) string {
 		text = table.Words(g.Cause)
 	}
 	switch {
-	case !g.Landed:
+	case !g.TookEffect:
 	case g.Reaction == nil || g.Reaction.Class == grade.ReactionUnnoticed:
 		text += ", fault not noticed"
 	default:

@@ -247,11 +247,11 @@ func TestCleanResultsAreShownForStruckCallsAlone(t *testing.T) {
 
 func TestVerdictSaysWhetherAStruckAgentNoticed(t *testing.T) {
 	for want, g := range map[string]grade.Grade{
-		"right": {Valid: true, Success: true, Landed: true},
+		"right": {Valid: true, Success: true, TookEffect: true},
 		"wrong values": {Valid: true, Cause: "wrong_values",
 			Reaction: &grade.Reaction{Class: grade.ReactionUnnoticed}},
-		"wrong values, fault not noticed": {Valid: true, Landed: true, Cause: "wrong_values"},
-		"wrong values, fault noticed": {Valid: true, Landed: true, Cause: "wrong_values",
+		"wrong values, fault not noticed": {Valid: true, TookEffect: true, Cause: "wrong_values"},
+		"wrong values, fault noticed": {Valid: true, TookEffect: true, Cause: "wrong_values",
 			Reaction: &grade.Reaction{Class: grade.ReactionUnfinished}},
 		"crashed":           {Valid: true, Outcome: grade.OutcomeCrashed, Cause: grade.CauseNoAnswer},
 		"invalid: provider": {Invalid: "provider"},

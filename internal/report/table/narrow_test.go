@@ -89,7 +89,7 @@ func TestRowsStack(t *testing.T) {
 	tab := Make("Rows", []string{"one", "two"}, []Column[string]{
 		Text("agent", "agent", func(name string) string { return name }),
 		Number("success", "success", 0, Percent, "", value), Interval("success_ci95", 3, Plain, around),
-		Count("took effect", "landed", 2, func(string) int { return 4321 }),
+		Count("took effect", "took_effect", 2, func(string) int { return 4321 }),
 		Of("recovered", "recovered", 0, "", func(string) (*float64, int) { return value(""), 4321 }),
 		Number("p", "p", 1, PValue, "", value),
 	})

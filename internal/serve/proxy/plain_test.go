@@ -69,16 +69,16 @@ func TestUnchangedResults(t *testing.T) {
 		s.list()
 		s.reply = func(*message) json.RawMessage { return textResult(c.text, false) }
 		s.call("find", `{}`)
-		if v := s.p.Verdict(); len(v.Strikes) != 1 || v.Strikes[0].Landed {
+		if v := s.p.Verdict(); len(v.Strikes) != 1 || v.Strikes[0].TookEffect {
 			t.Errorf("%s of %q took effect: %+v", c.rule, c.text, v.Strikes)
 		}
 	}
 }
 
-// TestLandedResultsDiffer plays every kind that changes results on plain texts: where the verdict says that the fault
-// took effect, the client read another text.
-func TestLandedResultsDiffer(t *testing.T) {
-	tried, landed := 0, 0
+// TestResultsDifferWhereFaultsTookEffect plays every kind that changes results on plain texts: where the verdict says
+// that the fault took effect, the client read another text.
+func TestResultsDifferWhereFaultsTookEffect(t *testing.T) {
+	tried, tookEffect := 0, 0
 	for _, text := range []string{"name,n\na,3\nb,2\n", "name,n\na,\"3\"\n", "age: 3\n", "age: x", "3", "one two", "", "null",
 		"a,b\r\nx,1\r\n", "[1, 2]", "{'n': None}"} {
 		for _, k := range rules.Catalogue() {
@@ -90,17 +90,17 @@ func TestLandedResultsDiffer(t *testing.T) {
 			s.reply = func(*message) json.RawMessage { return textResult(text, false) }
 			got := s.call("find", `{"q":"x"}`)
 			tried++
-			if v := s.p.Verdict(); len(v.Strikes) == 0 || !v.Strikes[0].Landed {
+			if v := s.p.Verdict(); len(v.Strikes) == 0 || !v.Strikes[0].TookEffect {
 				continue
 			}
-			landed++
+			tookEffect++
 			if got == string(resultMessage("2", textResult(text, false))) {
 				t.Errorf("%s of %q took effect, but the client read the same", k.Name, text)
 			}
 		}
 	}
-	if tried < 100 || landed < 50 {
-		t.Errorf("%d of %d faults took effect", landed, tried)
+	if tried < 100 || tookEffect < 50 {
+		t.Errorf("%d of %d faults took effect", tookEffect, tried)
 	}
 }
 

@@ -707,7 +707,7 @@ func (s *session) delivered(d *delivery) {
 	for _, k := range d.strikes {
 		if !k.over {
 			k.over = true
-			s.t.Add(&record.Line{Session: s.number, Landed: k.line})
+			s.t.Add(&record.Line{Session: s.number, TookEffect: k.line})
 		}
 	}
 	if d.call != nil {
@@ -723,7 +723,7 @@ func (d *delivery) ended(reached bool) {
 		}
 		var faults []telemetry.Fault
 		for _, k := range one.strikes {
-			faults = append(faults, telemetry.Fault{Rule: k.rule.Name, Kind: k.rule.Kind.Name, Landed: reached && !k.over})
+			faults = append(faults, telemetry.Fault{Rule: k.rule.Name, Kind: k.rule.Kind.Name, TookEffect: reached && !k.over})
 		}
 		one.call.span.Ended(one.failed || !reached, faults)
 	}

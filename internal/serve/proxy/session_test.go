@@ -135,14 +135,14 @@ func TestEveryKindLands(t *testing.T) {
 				}
 				first, second := s.call("find", `{"q":"x"}`), s.call("find", `{"q":"x"}`)
 				v := s.p.Verdict()
-				landed := 0
+				tookEffect := 0
 				for _, strike := range v.Strikes {
-					if strike.Landed {
-						landed++
+					if strike.TookEffect {
+						tookEffect++
 					}
 				}
-				if landed == 0 {
-					t.Errorf("nothing landed: %+v", v.Strikes)
+				if tookEffect == 0 {
+					t.Errorf("nothing took effect: %+v", v.Strikes)
 				}
 				visible := list != listed || first[len(`{"jsonrpc":"2.0","id":2`):] != answered[len(`{"jsonrpc":"2.0","id":2`):]
 				if k.Name == "conflict.stale" {
@@ -410,7 +410,7 @@ func TestInterleavingChangesNothing(t *testing.T) {
 		}
 		var all []string
 		for _, k := range p.Verdict().Strikes {
-			all = append(all, fmt.Sprint(k.Session, k.Fault, k.Tool, k.Attempt, k.Landed))
+			all = append(all, fmt.Sprint(k.Session, k.Fault, k.Tool, k.Attempt, k.TookEffect))
 		}
 		slices.Sort(all)
 		return all
@@ -479,7 +479,7 @@ func TestFailuresNameTheirCondition(t *testing.T) {
 	clean.call("find", `{}`)
 	for _, c := range []struct{ condition, rule, calls string }{
 		{"not-struck", "exec.timeout, tool: nothing", "find"},
-		{"not-landed", "out.reordered, tool: say", "say"},
+		{"no-effect", "out.reordered, tool: say", "say"},
 		{"gave-up", "exec.timeout, tool: find", "find"},
 		{"ignored", "out.null, tool: find", "find"},
 		{"repeated-write", "exec.timeout, tool: write, executed: true", "write write"},

@@ -66,7 +66,7 @@ faults:
 				t.Errorf("%d of %d calls were answered", n, calls)
 			}
 			for _, k := range p.Verdict().Strikes {
-				strikes = append(strikes, fmt.Sprint(k.Fault, k.Tool, k.Attempt, k.Landed))
+				strikes = append(strikes, fmt.Sprint(k.Fault, k.Tool, k.Attempt, k.TookEffect))
 			}
 		})
 		slices.Sort(strikes)

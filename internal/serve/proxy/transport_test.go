@@ -325,7 +325,7 @@ func TestFailuresSpeakHTTP(t *testing.T) {
 			}
 			_ = response.Body.Close()
 		}
-		if v := p.Verdict(); len(v.Strikes) != 1 || !v.Strikes[0].Landed {
+		if v := p.Verdict(); len(v.Strikes) != 1 || !v.Strikes[0].TookEffect {
 			t.Errorf("%s: the verdict is %+v", c.rule, v.Strikes)
 		}
 	}
@@ -342,7 +342,7 @@ func TestACancelledCallIsLetGo(t *testing.T) {
 	if strings.Contains(out.String(), "timed out") {
 		t.Errorf("the client got %s", out.String())
 	}
-	if k := p.Verdict().Strikes[0]; k.Landed {
+	if k := p.Verdict().Strikes[0]; k.TookEffect {
 		t.Errorf("the verdict is %+v", k)
 	}
 }
@@ -708,7 +708,7 @@ const resultString = `{"jsonrpc":"2.0","id":1,"result":` + records + `}`
 
 // TestReplaysAnswerUnderTheirOwnIDs makes a recorded request twice, with other ids and with a progress token.
 func TestReplaysAnswerUnderTheirOwnIDs(t *testing.T) {
-	record := `{"n":1,"ms":0,"open":{"format":"seatrial.record/2","seed":0,"rules":null}}
+	record := `{"n":1,"ms":0,"open":{"format":"seatrial.record/3","seed":0,"rules":null}}
 {"n":2,"session":1,"ms":0,"from":"client","message":{"id":1,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":"old"}}}}
 {"n":3,"session":1,"ms":0,"from":"server","message":{"method":"notifications/progress","params":{"progressToken":"old","progress":1}}}
 {"n":4,"session":1,"ms":0,"from":"server","message":{"id":1,"result":{"a":1.0}}}

@@ -25,7 +25,7 @@ type Call struct {
 // Fault is a rule that struck a call.
 type Fault struct {
 	Rule, Kind string
-	Landed     bool // its effect reached the client
+	TookEffect bool // its effect reached the client
 }
 
 // parentForm is a traceparent (W3C Trace Context, section 3.2). Only later versions have more fields.
@@ -117,7 +117,7 @@ func (o *OpenCall) span(at time.Time, failure string, faults []Fault) span {
 	}
 	for _, f := range faults {
 		s.Events = append(s.Events, event{end, eventFault, attributes{}.text(ownRule, f.Rule).text(ownCondition, f.Kind).
-			flag(ownLanded, f.Landed)})
+			flag(ownTookEffect, f.TookEffect)})
 	}
 	if failure != "" {
 		s.fail(failure, "")

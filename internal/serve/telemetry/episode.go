@@ -200,7 +200,7 @@ func (t *episodeTrace) grade(g *grade.Grade) {
 		score = 1
 	}
 	root := &t.spans[0]
-	root.Attributes = root.Attributes.flag(ownValid, g.Valid).flag(ownLanded, g.Landed)
+	root.Attributes = root.Attributes.flag(ownValid, g.Valid).flag(ownTookEffect, g.TookEffect)
 	a := attributes{}.text(genEvaluation, "seatrial").text(genEvaluationLabel, g.Outcome).text(genEvaluationWhy, g.Cause)
 	if g.Valid {
 		a = a.double(genEvaluationScore, score)

@@ -319,7 +319,7 @@ func TestCallsJoinTheTraceOfTheirClient(t *testing.T) {
 		"00-" + id + "-xyz-01", "ff-" + id + "-" + parent + "-01", "00-" + id + "-" + parent + "-01-more",
 		"cc-" + id + "-" + parent + "-01-more"} {
 		e.Began(Call{Session: 1, Number: 2, Tool: "query", Request: `"r1"`, Parent: text}).Ended(true,
-			[]Fault{{Rule: "r", Kind: "exec.timeout", Landed: true}})
+			[]Fault{{Rule: "r", Kind: "exec.timeout", TookEffect: true}})
 	}
 	if dropped, err := e.Close(); dropped > 0 || err != nil {
 		t.Fatal(dropped, err)

@@ -26,7 +26,7 @@ var claims = map[string]string{
 		"that it shows.",
 	instances.CheckUnfound: "In the open world the plan also reaches the right answer without searching " +
 		"for its tools.",
-	instances.CheckLands: "The fault takes effect: a policy that plays the plan and does not look at " +
+	instances.CheckTakesEffect: "The fault takes effect: a policy that plays the plan and does not look at " +
 		"results fails because of it.",
 	instances.CheckSurvived: "The fault can be survived: a policy that uses only what an agent sees " +
 		"reaches the right answer within the budget.",
@@ -82,8 +82,8 @@ func survival(f *suite.FaultProof) []string {
 	}
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	if f.Landed != "" {
-		add("The policy that does not look at results ended with: %s.", table.Words(f.Landed))
+	if f.Effect != "" {
+		add("The policy that does not look at results ended with: %s.", table.Words(f.Effect))
 	}
 	if f.Calls > 0 {
 		add("The recovery policy took %s and %s to the right answer; without a fault the plan takes %s and %s.",

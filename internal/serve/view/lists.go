@@ -239,7 +239,7 @@ func (s *Server) episodes(q *request) (*pageData, error) {
 	query := queryOf(&f)
 	body := listView{
 		Filter: f, Choices: q.run.Index.Choices(), Parts: []string{index.PartClean, index.PartFault, index.PartOther},
-		Sets:  []string{index.AnyFailed, index.AnyLanded, index.AnyRecovered, index.AnyNotNoticed},
+		Sets:  []string{index.AnyFailed, index.AnyTookEffect, index.AnyRecovered, index.AnyNotNoticed},
 		Items: items, Total: total, First: first, Last: first + len(items) - 1, Query: suffix(query), Place: q.place,
 	}
 	if first > 1 {

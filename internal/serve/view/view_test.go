@@ -358,7 +358,7 @@ func TestListsAreFiltered(t *testing.T) {
 		"condition=spec.unit&part=fault": func(r *report.Row) bool { return r.Condition == "spec.unit" && r.Part() == report.PartFault },
 		"outcome=failed":                 func(r *report.Row) bool { return r.Grade.Valid && !r.Grade.Success },
 		"agent=blind&outcome=fault+not+noticed": func(r *report.Row) bool {
-			return r.Grade.Agent == "blind" && !r.Grade.Success && r.Grade.Landed
+			return r.Grade.Agent == "blind" && !r.Grade.Success && r.Grade.TookEffect
 		},
 		"text=SPEC.unit": func(r *report.Row) bool { return strings.Contains(r.Grade.Instance, "spec.unit") },
 		"text=nowhere":   func(*report.Row) bool { return false },

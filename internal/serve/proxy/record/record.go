@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the version of records.
-const Format = "seatrial.record/2"
+const Format = "seatrial.record/3"
 
 // Line is one line of a record: a message, or what the proxy did with it. The trace also keeps lines that are not
 // messages in memory; a verdict needs only those.
@@ -32,14 +32,14 @@ type Line struct {
 	Bytes   []byte          `json:"bytes,omitempty"`   // of a message that is not JSON
 	Unread  int             `json:"unread,omitempty"`  // bytes of a message that was too long to be read
 
-	Open   *Opening `json:"open,omitempty"`
-	Call   *Call    `json:"call,omitempty"`
-	Answer *Answer  `json:"answer,omitempty"`
-	Strike *Strike  `json:"strike,omitempty"`
-	Landed int      `json:"landed,omitempty"` // the line of the strike whose effect reached the client
-	Missed *Miss    `json:"missed,omitempty"`
-	Act    string   `json:"act,omitempty"` // what a client did other than a call: listed, cancelled, left
-	Of     int      `json:"of,omitempty"`  // the line of the call that it cancelled
+	Open       *Opening `json:"open,omitempty"`
+	Call       *Call    `json:"call,omitempty"`
+	Answer     *Answer  `json:"answer,omitempty"`
+	Strike     *Strike  `json:"strike,omitempty"`
+	TookEffect int      `json:"took_effect,omitempty"` // the line of the strike whose effect reached the client
+	Missed     *Miss    `json:"missed,omitempty"`
+	Act        string   `json:"act,omitempty"` // what a client did other than a call: listed, cancelled, left
+	Of         int      `json:"of,omitempty"`  // the line of the call that it cancelled
 	// Unmatched is a request for which a replayed record has no answer.
 	Unmatched string `json:"unmatched,omitempty"`
 }

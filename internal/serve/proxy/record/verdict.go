@@ -15,26 +15,41 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// What a client did after a fault took effect.
+// What a client did after a fault took effect. [reactions] says it in sentences.
 const (
-	DidRetry    = "retried"     // the same call again
-	DidRepeat   = "repeated"    // the same call again, although it changes something and had run
-	DidAdapt    = "adapted"     // the same tool, with other arguments
-	DidSwitch   = "switched"    // another tool, and never this one again
-	DidCancel   = "cancelled"   // it cancelled the call and did nothing else
-	DidGiveUp   = "gave up"     // no further call after an error
-	DidIgnore   = "ignored"     // it did not react to a changed result
-	DidNotMeet  = "not reached" // the fault had no effect
-	DidCarryOn  = "carried on"  // it did not react to a look-alike, as is right
-	DidListOnly = "listed"      // no call followed a changed listing
+	DidRetry    = "retried"
+	DidRepeat   = "repeated"
+	DidAdapt    = "adapted"
+	DidSwitch   = "switched"
+	DidCancel   = "cancelled"
+	DidGiveUp   = "gave up"
+	DidIgnore   = "ignored"
+	DidCarryOn  = "carried on"
+	DidListOnly = "listed"
 )
 
+// DidNotMeet is in place of a reaction if the fault had no effect.
+const DidNotMeet = "not reached"
+
+// reactions maps each reaction to the rest of the sentence "the client ...".
+var reactions = map[string]string{
+	DidRetry:    "retried",
+	DidRepeat:   "repeated a call that changes something",
+	DidAdapt:    "called it with other arguments",
+	DidSwitch:   "switched to another tool",
+	DidCancel:   "cancelled the call",
+	DidGiveUp:   "gave up",
+	DidIgnore:   "did nothing about it",
+	DidCarryOn:  "carried on, as is right",
+	DidListOnly: "made no call",
+}
+
 // Conditions lists the values of `--fail-on`.
-var Conditions = []string{"not-struck", "not-landed", "gave-up", "ignored", "repeated-write", "false-alarm",
+var Conditions = []string{"not-struck", "no-effect", "gave-up", "ignored", "repeated-write", "false-alarm",
 	"impatient", "not-recovered", "unmatched"}
 
 // VerdictFormat is the version of a [Verdict].
-const VerdictFormat = "seatrial.verdict/2"
+const VerdictFormat = "seatrial.verdict/3"
 
 // Verdict says what a run of a proxy did, and how the client reacted. Only the times and `impatient` depend on time.
 type Verdict struct {
@@ -51,13 +66,13 @@ type Verdict struct {
 
 // RuleVerdict summarizes one fault of the file.
 type RuleVerdict struct {
-	Name      string         `json:"name"`
-	Kind      string         `json:"kind"`
-	Variant   string         `json:"variant"`
-	Struck    int            `json:"struck"`
-	Landed    int            `json:"landed"`
-	Recovered int            `json:"recovered"`
-	Did       map[string]int `json:"did"`
+	Name       string         `json:"name"`
+	Kind       string         `json:"kind"`
+	Variant    string         `json:"variant"`
+	Struck     int            `json:"struck"`
+	TookEffect int            `json:"took_effect"`
+	Recovered  int            `json:"recovered"`
+	Did        map[string]int `json:"did"`
 }
 
 // StrikeVerdict is one call, or one listing, that a fault struck.
@@ -66,7 +81,7 @@ type StrikeVerdict struct {
 	Fault        string          `json:"fault"`
 	Tool         string          `json:"tool"`
 	Attempt      int             `json:"attempt,omitempty"` // at the tool, within the session; 0 for a listing
-	Landed       bool            `json:"landed"`
+	TookEffect   bool            `json:"took_effect"`
 	Why          string          `json:"why,omitempty"` // why it had no effect
 	Detail       json.RawMessage `json:"detail,omitempty"`
 	Did          string          `json:"did"`
@@ -101,7 +116,8 @@ func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 		var l Line
 		err = json.Unmarshal(raw, &l)
 		if n == 1 && (err != nil || l.Open == nil || l.Open.Format != Format) {
-			return nil, diag.Usagef("this is not a record of a proxy, or one of another version").At(path, 1, 0)
+			return nil, diag.Usagef("this is not a record of a proxy, or one of another version").At(path, 1, 0).
+				WithHint("seatrial proxy --record DIR --faults FILE -- SERVER writes one")
 		}
 		if err != nil {
 			return nil, diag.Usagef("this is not a line of a record: %v", err).At(path, n, 0)
@@ -111,7 +127,8 @@ func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 		}
 	}
 	if len(lines) == 0 {
-		return nil, diag.Usagef("the record is empty").At(path, 0, 0)
+		return nil, diag.Usagef("the record is empty").At(path, 0, 0).
+			WithHint("the proxy writes it while a client is connected: seatrial proxy --record DIR --faults FILE -- SERVER")
 	}
 	return lines, nil
 }
@@ -120,10 +137,10 @@ func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 func Judge(lines []Line) *Verdict {
 	v := &Verdict{Format: VerdictFormat, Rules: []RuleVerdict{}, Strikes: []StrikeVerdict{}}
 	rules := map[string]OpenRule{}
-	at := map[int]*Line{}        // by line number
-	landed := map[int]*Line{}    // by the line number of the strike
-	missing := map[int]string{}  // likewise
-	sessions := map[int][]Line{} // what a client did and received
+	at := map[int]*Line{}         // by line number
+	tookEffect := map[int]*Line{} // by the line number of the strike
+	missing := map[int]string{}   // likewise
+	sessions := map[int][]Line{}  // what a client did and received
 	for i := range lines {
 		l := &lines[i]
 		at[l.Number] = l
@@ -141,8 +158,8 @@ func Judge(lines []Line) *Verdict {
 			sessions[l.Session] = append(sessions[l.Session], *l)
 		case l.Answer != nil, l.Act != "":
 			sessions[l.Session] = append(sessions[l.Session], *l)
-		case l.Landed > 0:
-			landed[l.Landed] = l
+		case l.TookEffect > 0:
+			tookEffect[l.TookEffect] = l
 		case l.Missed != nil:
 			missing[l.Missed.Strike] = l.Missed.Why
 		case l.Unmatched != "":
@@ -162,8 +179,8 @@ func Judge(lines []Line) *Verdict {
 		if Strike := at[l.Strike.Call]; Strike != nil && Strike.Call != nil {
 			c, k.Attempt = Strike.Call, Strike.Call.Attempt
 		}
-		if hit := landed[l.Number]; hit != nil {
-			k.Landed = true
+		if hit := tookEffect[l.Number]; hit != nil {
+			k.TookEffect = true
 			k.follow(rules[k.Fault], c, l.Strike, hit, sessions[l.Session], at)
 		} else {
 			k.Did = DidNotMeet
@@ -183,8 +200,8 @@ func Judge(lines []Line) *Verdict {
 
 func (r *RuleVerdict) count(k *StrikeVerdict) {
 	r.Struck++
-	if k.Landed {
-		r.Landed++
+	if k.TookEffect {
+		r.TookEffect++
 		r.Did[k.Did]++
 	}
 	if k.Recovered {
@@ -282,14 +299,14 @@ func (v *Verdict) Failures(conditions []string) []string {
 		switch {
 		case r.Struck == 0:
 			add("not-struck", "%s met no call", r.Name)
-			add("not-landed", "%s met no call", r.Name)
-		case r.Landed == 0:
-			add("not-landed", "%s had no effect that reached the client", r.Name)
+			add("no-effect", "%s met no call", r.Name)
+		case r.TookEffect == 0:
+			add("no-effect", "%s had no effect that reached the client", r.Name)
 		}
 	}
 	for i := range v.Strikes {
 		k := &v.Strikes[i]
-		if !k.Landed {
+		if !k.TookEffect {
 			continue
 		}
 		j := slices.IndexFunc(v.Rules, func(r RuleVerdict) bool { return r.Name == k.Fault })
@@ -324,15 +341,10 @@ func (k *StrikeVerdict) String() string {
 	if k.Attempt == 0 {
 		where = fmt.Sprintf("session %d, %s in the listing", k.Session, k.Tool)
 	}
-	if !k.Landed {
+	if !k.TookEffect {
 		return fmt.Sprintf("%s: %s had no effect: %s", where, k.Fault, k.Why)
 	}
-	s := fmt.Sprintf("%s: %s took effect; the client %s", where, k.Fault, map[string]string{
-		DidRetry: "retried", DidRepeat: "repeated a call that changes something", DidAdapt: "called it with other arguments",
-		DidSwitch: "switched to another tool", DidCancel: "cancelled the call", DidGiveUp: "gave up",
-		DidIgnore:  "did nothing about it",
-		DidCarryOn: "carried on, as is right", DidListOnly: "made no call",
-	}[k.Did])
+	s := fmt.Sprintf("%s: %s took effect; the client %s", where, k.Fault, reactions[k.Did])
 	if k.Impatient {
 		s += " before the time that it was asked to wait"
 	}
@@ -368,7 +380,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 			if r.Variant == fault.VariantLookalike {
 				kind += " (look-alike)"
 			}
-			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Name, kind, r.Struck, r.Landed, r.Recovered, r.did())
+			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Name, kind, r.Struck, r.TookEffect, r.Recovered, r.did())
 		}
 		_ = t.Flush() // likewise
 	}
