@@ -184,12 +184,10 @@ func checkBuild(o pipeline.Options) error {
 		return diag.Unknown("primary plan", o.Primary, pipeline.Primaries())
 	}
 	if o.Neighbours < 1 || o.Neighbours > suite.MaxNeighbours {
-		return diag.Usagef("--neighbours %d: from 1 to %d", o.Neighbours, suite.MaxNeighbours).
-			WithHint("leave it out for the default; more neighbours kill more mutants and take longer")
+		return diag.Usagef("--neighbours %d: from 1 to %d", o.Neighbours, suite.MaxNeighbours).WithHint("--neighbours 24")
 	}
 	if !(o.ValidationShare >= 0 && o.ValidationShare <= 1) {
-		return diag.Usagef("--validation-share %g: from 0 to 1", o.ValidationShare).
-			WithHint("--validation-share 0.1 sets a tenth of the tasks aside")
+		return diag.Usagef("--validation-share %g: from 0 to 1", o.ValidationShare).WithHint("--validation-share 0.1")
 	}
 	return cmp.Or(condition.CheckWording(o.Wording),
 		settings.AtLeast("max-rows", o.MaxRows, 1), settings.AtLeast("augment", o.Augment, 0),

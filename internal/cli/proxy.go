@@ -91,8 +91,7 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	case !slices.Contains(listen.LogLevels(), f.logLevel):
 		return diag.Unknown("log level", f.logLevel, listen.LogLevels())
 	case f.headerTime <= 0 || f.connections <= 0 || f.replyTime <= 0:
-		return diag.Usagef("--header-timeout, --reply-timeout and --max-connections must be above 0").
-			WithHint("--header-timeout 10s")
+		return diag.Usagef("--header-timeout, --reply-timeout and --max-connections must be above 0")
 	case f.schema:
 		text, err := rules.Schema()
 		if err == nil {
@@ -274,7 +273,7 @@ func (a *app) judgeRecord(f *proxyFlags) error {
 	path := filepath.Join(f.judge, recordFile)
 	file, err := os.Open(path)
 	if err != nil {
-		return diag.Usagef("--judge: %v", err)
+		return diag.Usagef("--judge: %v", err).WithHint("give the folder of --record: seatrial proxy --record DIR")
 	}
 	v, err := record.ReadVerdict(path, file)
 	if err = errors.Join(err, file.Close()); err != nil {

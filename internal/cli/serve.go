@@ -144,8 +144,7 @@ func (o *serveOptions) check() error {
 	case o.mcp != "" && o.http != "":
 		return diag.Usagef("--http and --mcp exclude each other").WithHint("over HTTP, MCP is at /mcp?instance=ALIAS")
 	case o.aliases && (o.http != "" || o.mcp != ""):
-		return diag.Usagef("--list-aliases serves nothing, so it excludes --http and --mcp").
-			WithHint("leave out --http and --mcp")
+		return diag.Usagef("--list-aliases serves nothing, so it excludes --http and --mcp")
 	case o.aliases:
 		return nil
 	case o.mcp != "" && o.instance == "":

@@ -30,9 +30,7 @@ func version() string {
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print version, commit, Go version and platform",
-		Args:  noArguments,
+		Use: "version", Short: "Print version, commit, Go version and platform", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			info, _ := debug.ReadBuildInfo()
 			v := newVersionInfo(info)

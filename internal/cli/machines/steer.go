@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/fleet"
 	"github.com/seatrial/seatrial/internal/report/runs"
@@ -35,8 +36,15 @@ func (h *Host) statusCommand() *cobra.Command {
 
 func (h *Host) steerCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "steer RUN pause|continue|requeue|drain|set",
+		Use:   "steer",
 		Short: "Pause, continue or retune a run in progress on several machines",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return diag.Unknown("command of steer", args[0], settings.CommandNames(cmd))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	simple := func(use, short, do string) *cobra.Command {
 		return &cobra.Command{Use: use + " RUN", Short: short, Args: h.One("RUN"),

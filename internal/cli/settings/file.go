@@ -126,7 +126,7 @@ func (s setting) apply(cmd *cobra.Command, flag, file string) error {
 func readConfig(path string, root *cobra.Command) (map[string]map[string]setting, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, diag.Usagef("the configuration cannot be read: %v", err)
+		return nil, diag.Usagef("the configuration cannot be read: %v", err).WithHint("give --config an existing YAML file")
 	}
 	if err := diag.CheckYAML(path, data); err != nil {
 		return nil, err

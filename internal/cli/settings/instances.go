@@ -118,8 +118,9 @@ func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	}
 	switch {
 	case len(list) == 0:
-		return nil, &NoInstance{diag.Usagef("no instance of %s has style %q, split %q and corpus %q", s.Dir, r.Style, r.Split,
-			strings.Join(r.Corpora, ","))}
+		return nil, &NoInstance{diag.Usagef("%s has no instance%s%s%s", s.Dir, with(" of the style ", r.Style),
+			with(" of the split ", r.Split), with(" from the corpus ", strings.Join(r.Corpora, ","))).
+			WithHint("leave out --style, --split or --corpus")}
 	case pairs:
 		return paired(s, list, r.Limit)
 	}
@@ -214,4 +215,12 @@ func Planned(r *runs.Run) int {
 	instances = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return left[in.ID] })
 	instances = o.Part(instances)
 	return len(instances) * o.Trials * len(arms) * (len(o.Agents) + len(o.Models)*len(o.Protocols))
+}
+
+// with returns a text after its introduction, or nothing without a text.
+func with(introduction, text string) string {
+	if text == "" {
+		return ""
+	}
+	return introduction + text
 }

@@ -397,13 +397,13 @@ func AtLeast[N int | int64 | float64](flag string, n, least N) error {
 	if n >= least {
 		return nil
 	}
-	return diag.Usagef("--%s %v: must be at least %v", flag, n, least)
+	return diag.Usagef("--%s %v: must be at least %v", flag, n, least).WithHint("leave it out for the default")
 }
 
 // Positive refuses durations that are not above 0.
 func Positive(flag string, d time.Duration) error {
 	if d <= 0 {
-		return diag.Usagef("--%s %s: must be above 0", flag, d)
+		return diag.Usagef("--%s %s: must be above 0", flag, d).WithHint("leave it out for the default")
 	}
 	return nil
 }

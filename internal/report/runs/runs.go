@@ -124,6 +124,10 @@ func LoadSuite(dir string) (*suite.Suite, error) {
 		return nil, diag.Usagef("%s is not a suite: it has no %s", dir,
 			suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
 	case errors.As(err, &unreadable):
+		if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+			return nil, diag.Usagef("%s is a file, and a suite is a folder", dir).
+				WithHint("give the folder that --out of seatrial build named; for a run: seatrial report %s", dir)
+		}
 		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
 	}
 	return s, err

@@ -41,8 +41,7 @@ func Open(name string) (*Set, error) {
 		return open(), nil
 	}
 	if info, err := os.Stat(name); err != nil || !info.IsDir() {
-		e := diag.Usagef("--prompts: %q is neither a built-in set of prompts nor a folder", name).
-			WithHint("seatrial prompts lists the built-in sets, and writes one to change")
+		e := diag.Usagef("--prompts: %q is neither a built-in set of prompts nor a folder", name)
 		return nil, e.WithHint("%s, or a folder that `seatrial prompts --write DIR` wrote", strings.Join(BuiltIn(), ", "))
 	}
 	return read(os.DirFS(name), name, name)
