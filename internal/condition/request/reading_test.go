@@ -247,7 +247,8 @@ func TestTurnedTexts(t *testing.T) {
 	}{
 		{"How tall, on average, are the ships that were built in Malta?",
 			"SELECT avg(length_m) FROM ship WHERE flag = 'Malta'",
-			[]string{"For vessels that come from a yard in Malta, what is the mean height of the ships?"},
+			[]string{"For vessels that come from a yard in Malta, what is the mean height of the ships?",
+				"Of ships whose yard was in Malta: on average, how many metres tall are they?"},
 			[]string{"How tall is the tallest of those ships that somebody once built in Malta?",
 				"Of all those ships built in Malta, how tall would you say that each of them is?"}},
 		{"What are the names and flags of the 5 longest ships, the longest first?",
@@ -265,9 +266,16 @@ func TestTurnedTexts(t *testing.T) {
 		{"Which ships have at least 20 sailors on board? Give the names.",
 			"SELECT name FROM ship WHERE crew >= 20",
 			[]string{"Name the ships on board of which no fewer than 20 sailors work; I need the names."},
-			[]string{"Give me the names of all ships that have at most 20 sailors on board, please.",
+			[]string{"There are ships on board of which no fewer than 20 sailors work, and those have names.",
+				"Give me the names of all ships that have at most 20 sailors on board, please.",
 				"Give me names of ships that have either none or more than 20 of sailors on board.",
 				"Give me the names of all ships that happen to have those 20 sailors on board."}},
+		{"Which captains took command of a ship in 1990? Give the full names.",
+			"SELECT DISTINCT full_name FROM captain JOIN ship ON ship.captain_id = captain.captain_id WHERE built = 1990",
+			[]string{"Name in full each captain who commanded at least one ship in 1990."}, nil},
+		{"Find the names that ships have and captains do not.",
+			"SELECT name FROM ship EXCEPT SELECT full_name FROM captain",
+			[]string{"Of all names of ships, leave out those that captains have as well, and list the others."}, nil},
 	} {
 		p := request.WrittenParaphrase(ask(t, e.own, "", e.sql))
 		for _, text := range e.right {
@@ -280,7 +288,7 @@ func TestTurnedTexts(t *testing.T) {
 				t.Errorf("%q for %q: complaint %q", text, e.own, complaint)
 			}
 		}
-		if offered := p.Reading(e.right[0]).Question.Values["requests"]; !strings.Contains(e.own, "average") &&
+		if offered := p.Reading(e.right[0]).Question.Values["requests"]; len(e.wrong) > 0 && !strings.Contains(e.own, "average") &&
 			!slices.ContainsFunc([]string{"shortest", "after 1990", "more than 20"}, func(turned string) bool {
 				return strings.Contains(offered, turned)
 			}) {

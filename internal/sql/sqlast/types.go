@@ -275,11 +275,17 @@ func IsGrouped(s *ast.SelectQuery) bool {
 // SingleRow reports whether a statement returns exactly one row by its form: one core that aggregates without GROUP BY
 // and HAVING and has no LIMIT.
 func SingleRow(s *ast.SelectStmt) bool {
+	sel := Last(s)
+	return AtMostOneRow(s) && sel.Having == nil && sel.Limit == nil
+}
+
+// AtMostOneRow reports whether a statement cannot return several rows, because its one core aggregates without GROUP BY.
+func AtMostOneRow(s *ast.SelectStmt) bool {
 	if len(s.Cores) != 1 {
 		return false
 	}
 	sel, ok := s.Cores[0].(*ast.SelectQuery)
-	return ok && len(sel.GroupBy) == 0 && sel.Having == nil && sel.Limit == nil && IsGrouped(sel)
+	return ok && len(sel.GroupBy) == 0 && IsGrouped(sel)
 }
 
 // Last returns the core on which ORDER BY and LIMIT of the whole statement hang.

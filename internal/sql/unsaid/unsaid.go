@@ -104,7 +104,7 @@ var (
 func orderUnsaid(r *reading, rows []task.Row) *Gap {
 	last := sqlast.Last(r.query.Stmt)
 	limit := (&fact.Facts{Q: r.query}).LiteralLimit(last)
-	if len(last.OrderBy) > 0 && limit != 1 && !sqlast.SingleRow(r.query.Stmt) && (rows == nil || len(rows) > 1) {
+	if len(last.OrderBy) > 0 && limit != 1 && !sqlast.AtMostOneRow(r.query.Stmt) && (rows == nil || len(rows) > 1) {
 		at := last.OrderBy[0].Pos()
 		switch {
 		case !ordering.MatchString(r.text) && (last.Limit == nil || !leading.MatchString(r.text)):

@@ -109,6 +109,7 @@ func TestFind(t *testing.T) {
 		{"Which are the 3 heaviest ships?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 3", nil,
 			[]string{task.FlagOrderUnsaid}},
 		{"Which are the top 3 ships by tonnage?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 3", nil, nil},
+		{"How heavy are the 3 largest ships together?", "SELECT sum(tons) FROM ship ORDER BY tons DESC LIMIT 3", nil, nil},
 		{"List all orders of ships.", "SELECT name FROM ship", nil, nil},
 		{"Give flag and name of each ship.", "SELECT name, flag FROM ship", nil, []string{task.FlagOrderUnsaid}},
 		{"How old are the youngest and the oldest holder?", "SELECT max(holder_age), min(holder_age) FROM licence", nil,

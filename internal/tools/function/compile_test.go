@@ -2,6 +2,7 @@ package function
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,6 +155,37 @@ func TestDescriptionsTellFunctionsApart(t *testing.T) {
 			t.Errorf("one description for two functions: %s\n  %s\n  %s", text, other, tool.Body.Statement)
 		}
 		seen[text] = tool.Body.Statement
+	}
+}
+
+// TestResultsThatArePassedOn: two questions put results of other functions side by side. One has the number first and the
+// other the text: neither may share the other's documented types.
+func TestResultsThatArePassedOn(t *testing.T) {
+	db := schematest.Parse(t, "music", "singer(id INTEGER, name TEXT, age INTEGER)")
+	library := NewLibrary()
+	for _, sql := range []string{
+		"SELECT (SELECT max(age) FROM singer) AS a, (SELECT name FROM singer ORDER BY age LIMIT 1) AS b",
+		"SELECT (SELECT name FROM singer ORDER BY id LIMIT 1) AS a, (SELECT min(age) FROM singer) AS b",
+	} {
+		q, err := sqlast.Parse(sql, db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		library.Add(Compile(q))
+	}
+	tools, err := library.Name(3, NamesObscure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, tool := range tools {
+		if strings.HasPrefix(tool.Body.Statement, "SELECT ?1") {
+			types = append(types, tool.Body.Columns[0].Type+" "+tool.Body.Columns[1].Type)
+		}
+	}
+	slices.Sort(types)
+	if want := []string{"integer text", "text integer"}; !slices.Equal(types, want) {
+		t.Errorf("functions that pass on two results return %q, want %q", types, want)
 	}
 }
 

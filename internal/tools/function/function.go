@@ -359,6 +359,11 @@ func (d *draft) finish(u wording.Unit, text string, holes []parameter.Hole) int 
 			f.Key += "\n" + f.Describe.Summary
 		}
 	}
+	if passesOn(u, order) { // the types of the columns are those of the other functions' results
+		for _, c := range f.Columns {
+			f.Key += "\n" + c.Type
+		}
+	}
 	// The same function with the same arguments is called once, however often its result is used.
 	signature := f.Key
 	for _, h := range order {
@@ -370,6 +375,19 @@ func (d *draft) finish(u wording.Unit, text string, holes []parameter.Hole) int 
 	d.calls = append(d.calls, call)
 	d.made[signature] = len(d.calls) - 1
 	return len(d.calls) - 1
+}
+
+// passesOn reports whether a unit returns a result of another function as it is.
+func passesOn(u wording.Unit, holes []parameter.Hole) bool {
+	core := u.Core
+	if core == nil {
+		core = sqlast.Last(u.Statement)
+	}
+	return core != nil && slices.ContainsFunc(core.Columns, func(c *ast.ResultColumn) bool {
+		return slices.ContainsFunc(holes, func(h parameter.Hole) bool {
+			return h.Argument.Source >= 0 && h.Node != nil && h.Node == ast.Node(c.Expr)
+		})
+	})
 }
 
 // functionKey tells functions apart by meaning: the database, the canonical statement, and how arguments are bound.

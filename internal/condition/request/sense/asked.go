@@ -358,3 +358,24 @@ func nameless(p *pair) bool {
 	return len(p.keys) > 0 && p.several && namesAsked.MatchString(p.own) && !namesThem.MatchString(p.said) &&
 		slices.ContainsFunc(p.outputs, names)
 }
+
+// What makes a text a request: a question mark, a verb that orders something, a question word, or a wish.
+var (
+	asksVerb = regexp.MustCompile(`(?:^|[.?!:;,\n] |\b(?:and|then|please|you|to|just|now|kindly|also|me|but|so|or) )["“(]?` +
+		`(?:add|aggregate|arrange|calculate|check|choose|collect|compare|compile|compute|consider|count|delete|describe|` +
+		`determine|display|do|enumerate|estimate|extract|fetch|figure|filter|find|gather|generate|get|give|group|hand|help|` +
+		`identify|indicate|inform|let|list|locate|look|mention|name|obtain|order|output|pick|point|present|print|produce|` +
+		`provide|pull|rank|report|retrieve|return|search|see|select|share|show|sort|specify|state|sum|tally|take|tell|total|` +
+		`work|write)\b`)
+	asksWord = regexp.MustCompile(`(?:^|[.?!:;\n] )(?:(?:and|in|at|of|for|on|by|to|from|with|under|among|after|before) )?` +
+		`(?:which|what|who|whom|whose|where|when|how|is|are|was|were|do|does|did|has|have|can|could|would|will)\b|` +
+		`, (?:and )?(?:what|how)\b`)
+	asksWish = regexp.MustCompile(`\b(?:i|we|i'm|i'd|we'd|we're)(?: am| are| would| should| 'd)?(?: also| only| just)? ` +
+		`(?:need|want|like|wish|wonder|wondering|looking|interested|require|love|ask|asking|seek|after|curious)\b`)
+)
+
+// Asks reports whether a text asks for something: a text may have all words of a request and state them only.
+func Asks(s string) bool {
+	s = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(s, "’", "'")))
+	return strings.Contains(s, "?") || asksVerb.MatchString(s) || asksWord.MatchString(s) || asksWish.MatchString(s)
+}

@@ -136,9 +136,10 @@ func newPair(q *sqlast.Query, own, said string) *pair {
 		if !computes {
 			p.keys = append(p.keys, words...)
 		}
-		if inner := strings.Trim(c.Name[strings.LastIndexAny(c.Name, "(.")+1:], ")* "); len(english.NameWords(inner)) > 0 {
-			words = english.NameWords(inner)
-			p.heads = append(p.heads, words[len(words)-1])
+		inner := slices.DeleteFunc(english.NameWords(c.Name[strings.LastIndexAny(c.Name, "(.")+1:]),
+			func(w string) bool { return english.FunctionWords[w] }) // directed_by: directed
+		if len(inner) > 0 {
+			p.heads = append(p.heads, inner[len(inner)-1])
 		}
 		for name := range strings.FieldsFuncSeq(c.Name, func(r rune) bool { return strings.ContainsRune("()*,. ", r) }) {
 			p.outputs = append(p.outputs, english.NameWords(name)...)
@@ -246,12 +247,15 @@ func counts(p *pair) bool {
 var (
 	howMany  = regexp.MustCompile(`\bhow many (\w+)(?: (\w+))?`)
 	averages = english.Set("sum", "avg", "max", "min", "total")
+	// aggregates compute one value of several.
+	aggregates = regexp.MustCompile(`\b(?:sum|avg|max|min|total)\(`)
 )
 
 // summed reports whether a text counts things where the request adds up, or averages, something else.
 func summed(p *pair) bool {
 	m := howMany.FindStringSubmatch(p.said)
-	if m == nil || howMany.MatchString(p.own) || slices.Contains(p.outputs, "count") ||
+	if m == nil || howMany.MatchString(p.own) || slices.Contains(p.outputs, "count") || !aggregates.MatchString(p.sql) ||
+		sensesOf(p.said, nil)[averaged] && strings.Contains(p.sql, "avg(") ||
 		!slices.ContainsFunc(p.outputs, func(w string) bool { return averages[w] }) {
 		return false
 	}
@@ -403,8 +407,11 @@ func compared(p *pair) bool {
 		strings.Contains(p.sql, "max(") || strings.Contains(p.sql, "min(") {
 		return false
 	}
-	return comparison.MatchString(p.said) && !comparison.MatchString(p.own)
+	return comparison.MatchString(some.ReplaceAllString(p.said, "")) && !comparison.MatchString(p.own)
 }
+
+// some bounds a number by one: it says that there is one.
+var some = regexp.MustCompile(`\batleast (?:one|once|an?|1)\b`)
 
 var comparison = regexp.MustCompile(`\b(?:below|above|less|fewer|greater|exceed\w*|atleast|atmost)\b`)
 

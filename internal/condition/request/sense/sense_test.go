@@ -100,3 +100,25 @@ func TestSwapped(t *testing.T) {
 		}
 	}
 }
+
+// TestAsks: filler has the words of a request and asks for nothing.
+func TestAsks(t *testing.T) {
+	for said, want := range map[string]bool{
+		"Ships have flags, and some were built after 1990.":    false,
+		"Names of ships, the flag of Malta and the year 1990.": false,
+		"This is about the ships of Malta, which have a name.": false,
+		"OK, done.": false,
+		"Lists of ships count among the records of Malta.":             false,
+		"which ships fly the flag of Malta":                            true,
+		"For each flag, how many ships there are.":                     true,
+		"Of the ships of Malta, give the names.":                       true,
+		"I'd like the names of the ships of Malta.":                    true,
+		"With the flag of Malta in mind, please count the ships.":      true,
+		"In which year was the ship built":                             true,
+		"We are interested in the ships of Malta. Their names, please": true,
+	} {
+		if Asks(said) != want {
+			t.Errorf("%q asks for something: %t", said, !want)
+		}
+	}
+}
