@@ -216,7 +216,7 @@ type Condition struct {
 	Role      string `json:"role"`
 	Subject
 	Summary
-	TookEffect             int         `json:"took_effect"`              // valid episodes in which the condition was applied
+	TookEffect             int         `json:"took_effect"`              // valid episodes in which it was applied
 	Recovered              int         `json:"recovered"`                // successes among them
 	SuccessesWithoutEffect int         `json:"successes_without_effect"` // the other successes
 	PairedDifference       *float64    `json:"paired_difference"`

@@ -55,7 +55,8 @@ func Seal(o *settings.Run) error {
 func readRules(path string) (*gate.Rules, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, diag.Usagef("the rules cannot be read: %v", err).WithHint("--rules names a YAML file; docs/statistics.md shows one")
+		return nil, diag.Usagef("the rules cannot be read: %v", err).
+			WithHint("--rules names a YAML file; docs/statistics.md shows one")
 	}
 	return gate.Parse(path, data)
 }

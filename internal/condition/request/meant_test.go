@@ -178,7 +178,7 @@ func TestMeantTexts(t *testing.T) {
 		n := tallies[m.part]
 		for _, text := range m.wrong {
 			kind, text, _ := strings.Cut(text, " ")
-			plain := strings.Contains("vcyf", kind) // another value, a clause less, a bare reply, filler
+			plain := slices.Contains([]string{"v", "c", "y", "f"}, kind) // another value, a clause less, a bare reply, filler
 			if plain {
 				n.plain++
 			}

@@ -89,7 +89,9 @@ func (c *Comparison) changeTable() *table.Table {
 		table.Number("a", "a", 0, write, "", func(r *Change) *float64 { return &r.A }),
 		table.Number("b", "b", 0, write, "", func(r *Change) *float64 { return &r.B }),
 		{
-			Head: table.Head{Name: "b less a (pairs)", Right: true, Keys: []string{"difference", "paired_units", "paired_share"}},
+			Head: table.Head{
+				Name: "b less a (pairs)", Right: true, Keys: []string{"difference", "paired_units", "paired_share"},
+			},
 			Cell: func(r *Change) table.Cell {
 				return table.Cell{
 					Text:   signed(r.Difference) + " (" + report.PairsText(r.Units, r.Eligible) + ")",

@@ -23,6 +23,7 @@ var hints = Entry{
 			}
 			differ(panel, &heading, h.ID().String(), label, h.Gained(), &h.Test, h.Counted())
 		}
-		return some(panel), []string{"Right column: the gain, its 95 % interval, the p value of a sign-flip test, and how many are paired."}, nil
+		return some(panel), []string{"Right column: the gain, its 95 % interval, the p value of a sign-flip test, and " +
+			"how many are paired."}, nil
 	},
 }

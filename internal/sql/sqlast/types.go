@@ -279,7 +279,7 @@ func SingleRow(s *ast.SelectStmt) bool {
 	return AtMostOneRow(s) && sel.Having == nil && sel.Limit == nil
 }
 
-// AtMostOneRow reports whether a statement cannot return several rows, because its one core aggregates without GROUP BY.
+// AtMostOneRow reports whether a statement cannot return several rows: its one core aggregates without GROUP BY.
 func AtMostOneRow(s *ast.SelectStmt) bool {
 	if len(s.Cores) != 1 {
 		return false

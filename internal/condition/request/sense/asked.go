@@ -361,13 +361,15 @@ func nameless(p *pair) bool {
 
 // What makes a text a request: a question mark, a verb that orders something, a question word, or a wish.
 var (
-	asksVerb = regexp.MustCompile(`(?:^|[.?!:;,\n] |\b(?:and|then|please|you|to|just|now|kindly|also|me|but|so|or) )["“(]?` +
+	asksVerb = regexp.MustCompile(`(?:^|[.?!:;,\n] |` +
+		`\b(?:and|then|please|you|to|just|now|kindly|also|me|but|so|or) )["“(]?` +
 		`(?:add|aggregate|arrange|calculate|check|choose|collect|compare|compile|compute|consider|count|delete|describe|` +
 		`determine|display|do|enumerate|estimate|extract|fetch|figure|filter|find|gather|generate|get|give|group|hand|help|` +
 		`identify|indicate|inform|let|list|locate|look|mention|name|obtain|order|output|pick|point|present|print|produce|` +
-		`provide|pull|rank|report|retrieve|return|search|see|select|share|show|sort|specify|state|sum|tally|take|tell|total|` +
-		`work|write)\b`)
-	asksWord = regexp.MustCompile(`(?:^|[.?!:;\n] )(?:(?:and|in|at|of|for|on|by|to|from|with|under|among|after|before) )?` +
+		`provide|pull|rank|report|retrieve|return|search|see|select|share|show|sort|specify|state|sum|tally|take|tell|` +
+		`total|work|write)\b`)
+	asksWord = regexp.MustCompile(`(?:^|[.?!:;\n] )` +
+		`(?:(?:and|in|at|of|for|on|by|to|from|with|under|among|after|before) )?` +
 		`(?:which|what|who|whom|whose|where|when|how|is|are|was|were|do|does|did|has|have|can|could|would|will)\b|` +
 		`, (?:and )?(?:what|how)\b`)
 	asksWish = regexp.MustCompile(`\b(?:i|we|i'm|i'd|we'd|we're)(?: am| are| would| should| 'd)?(?: also| only| just)? ` +
