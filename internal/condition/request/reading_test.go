@@ -237,6 +237,18 @@ func TestReadingLargeNumbers(t *testing.T) {
 	t.Fatalf("the number is none of the %d values", len(request.Values(asked)))
 }
 
+// TestAveragesMayCount: "how many, on average" counts nothing, so a reader may find the request in it.
+func TestAveragesMayCount(t *testing.T) {
+	p := request.WrittenParaphrase(ask(t, "What is the average crew of the ships?", "", "SELECT avg(crew) FROM ship"))
+	for said, want := range map[string]bool{
+		"On average, how many people sail on the ships?": true, "How many people sail on the ships?": false,
+	} {
+		if p.Doubtful(said) != want {
+			t.Errorf("a reader may find the request in %q: %t", said, !want)
+		}
+	}
+}
+
 // TestTurnedTexts has writers who turn a comparison or a choice round, drop one, compute something else, ask for less, or
 // make one of two conditions enough, in words of their own: the words alone give each away. Rewordings of the same
 // meaning are taken.
@@ -247,8 +259,7 @@ func TestTurnedTexts(t *testing.T) {
 	}{
 		{"How tall, on average, are the ships that were built in Malta?",
 			"SELECT avg(length_m) FROM ship WHERE flag = 'Malta'",
-			[]string{"For vessels that come from a yard in Malta, what is the mean height of the ships?",
-				"Of ships whose yard was in Malta: on average, how many metres tall are they?"},
+			[]string{"For vessels that come from a yard in Malta, what is the mean height of the ships?"},
 			[]string{"How tall is the tallest of those ships that somebody once built in Malta?",
 				"Of all those ships built in Malta, how tall would you say that each of them is?"}},
 		{"What are the names and flags of the 5 longest ships, the longest first?",
