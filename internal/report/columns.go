@@ -122,14 +122,10 @@ func differenceColumns[R contrasted](why func(R) string) []table.Column[R] {
 		{Head: table.Head{Name: "difference (pairs)", Right: true, Keys: []string{"paired_difference",
 			"paired_instances", "paired_share"}}, Cell: func(r R) table.Cell {
 			c := r.Contrasted()
-			share := statistics.Share(float64(c.PairedInstances), c.Instances)
-			if c.Difference == nil || share == nil {
+			if c.Difference == nil || c.Instances == 0 {
 				return table.Cell{Text: table.None, Values: []any{nil, c.PairedInstances, nil}, Why: why(r)}
 			}
-			return table.Cell{
-				Text:   fmt.Sprintf("%s (%s)", table.Points(*c.Difference), PairsText(c.PairedInstances, c.Instances)),
-				Values: []any{*c.Difference, c.PairedInstances, *share},
-			}
+			return PairedCell(*c.Difference, table.Points, c.PairedInstances, c.Instances)
 		}},
 		table.Interval("paired_difference_ci95", 4, table.Points,
 			func(r R) statistics.Estimate { return r.Contrasted().Paired() }),
@@ -145,16 +141,21 @@ func PairedColumn(key, why string) table.Column[*Pair] {
 			if p.Difference == nil {
 				return table.Cell{Text: table.None, Values: []any{nil, p.Units, nil}, Why: why}
 			}
-			return table.Cell{
-				Text:   fmt.Sprintf("%s (%s)", table.Points(*p.Difference), PairsText(p.Units, p.eligible())),
-				Values: []any{*p.Difference, p.Units, *statistics.Share(float64(p.Units), p.eligible())},
-			}
+			return PairedCell(*p.Difference, table.Points, p.Units, p.eligible())
 		},
 	}
 }
 
-// PairsText says how many of the instances are paired.
-func PairsText(paired, of int) string {
+// PairedCell is a difference with the number and the share of the units that are paired, of so many.
+func PairedCell(difference float64, write table.Format, paired, of int) table.Cell {
+	return table.Cell{
+		Text:   fmt.Sprintf("%s (%s)", write(difference), pairsText(paired, of)),
+		Values: []any{difference, paired, *statistics.Share(float64(paired), of)},
+	}
+}
+
+// pairsText says how many of the instances are paired.
+func pairsText(paired, of int) string {
 	if paired == of {
 		return "all " + strconv.Itoa(of)
 	}

@@ -202,7 +202,7 @@ type Flip struct {
 func (p *Pair) eligible() int { return p.Units + p.OnlyA + p.OnlyB }
 
 // Counted says how many units are paired, of those with a valid episode on a side.
-func (p *Pair) Counted() string { return PairsText(p.Units, p.eligible()) + " pairs" }
+func (p *Pair) Counted() string { return pairsText(p.Units, p.eligible()) + " pairs" }
 
 // Paired is the difference with its interval.
 func (p *Pair) Paired() statistics.Estimate {
@@ -285,6 +285,9 @@ type TaskPair struct {
 	Task, Cluster, Block string
 	A, B                 float64
 }
+
+// Eligible is the number of units of a side or of both.
+func (p *Pairing) Eligible() int { return p.Units + p.OnlyA + p.OnlyB }
 
 // PairsOf pairs the rows of two sides by instance, or by task if they share no instance. Mean returns the value of a
 // unit, or nil if the unit has no value. Tasks are in order.

@@ -66,7 +66,7 @@ type Contrast struct {
 func (c *Contrast) Contrasted() *Contrast { return c }
 
 // Counted says how many instances are paired.
-func (c *Contrast) Counted() string { return PairsText(c.PairedInstances, c.Instances) + " pairs" }
+func (c *Contrast) Counted() string { return pairsText(c.PairedInstances, c.Instances) + " pairs" }
 
 // Paired is the difference with its interval.
 func (c *Contrast) Paired() statistics.Estimate {

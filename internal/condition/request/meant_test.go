@@ -56,10 +56,7 @@ func readMeant(t *testing.T) []*meant {
 // meantPages makes a page for each question of Spider and BIRD, by its id, that lacks no value.
 func meantPages(t *testing.T) func(id string) (own string, page *request.Page, found bool) {
 	t.Helper()
-	shared := testenv.SharedFolder()
-	if shared == "" {
-		t.Skip("the corpora are not at hand")
-	}
+	shared := testenv.Shared(t)
 	known, others := map[string]example{}, map[string][]example{}
 	group := func(e example) string { // questions of one database and one file
 		return e.task.ID[:strings.LastIndex(e.task.ID, "-")] + " " + e.task.Query.Schema.Name
@@ -103,26 +100,17 @@ func TestTextsThatAModelRead(t *testing.T) {
 	}
 	unread := 0
 	reads := func(page *request.Page, text string, unknown bool) bool {
-		complaint := page.Complaint(text)
-		questions := []*request.Reading{page.Reading(text)}
-		if complaint != "" {
-			compared := page.Doubts(text)
-			if !page.Doubtful(text) || len(compared) == 0 {
-				return false
-			}
-			questions = append(questions, compared...)
-		}
-		for _, asked := range questions {
+		unasked := false
+		complaint := judgedBy(page, text, func(asked *request.Reading) string {
 			reply, known := replies[asked.Key()]
 			if !known {
 				unread++
-				return unknown
+				unasked = true
+				return "not read"
 			}
-			if asked.Complaint(reply) != "" {
-				return false
-			}
-		}
-		return true
+			return asked.Complaint(reply)
+		})
+		return complaint == "" || unasked && unknown
 	}
 	var wrong, taken, right, refused int
 	for _, m := range readMeant(t) {

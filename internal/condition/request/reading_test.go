@@ -23,6 +23,17 @@ func written(p *request.Page, complaint string) string {
 // judged is what is wrong with a text by its words and by a reader who compares words.
 func judged(t *testing.T, p *request.Page, text string) string {
 	t.Helper()
+	return judgedBy(p, text, func(asked *request.Reading) string {
+		reply, reads := modeltest.Read(shown(prompt.Default().Ask(asked.Question)))
+		if !reads {
+			t.Fatalf("the reader is not asked: %v", asked.Question)
+		}
+		return asked.Complaint(reply)
+	})
+}
+
+// judgedBy is what is wrong with a text by its words and by what a reader replies to each question.
+func judgedBy(p *request.Page, text string, complaintAbout func(*request.Reading) string) string {
 	complaint := p.Complaint(text)
 	if complaint != "" && !p.Doubtful(text) {
 		return complaint
@@ -36,11 +47,7 @@ func judged(t *testing.T, p *request.Page, text string) string {
 		questions = append(questions, compared...)
 	}
 	for _, asked := range questions {
-		reply, reads := modeltest.Read(shown(prompt.Default().Ask(asked.Question)))
-		if !reads {
-			t.Fatalf("the reader is not asked: %v", asked.Question)
-		}
-		if found := asked.Complaint(reply); found != "" {
+		if found := complaintAbout(asked); found != "" {
 			return found
 		}
 	}

@@ -169,10 +169,12 @@ func (p *Page) Complaint(text string) string {
 // Doubtful reports whether a reader may find nothing wrong with a text that has a complaint: it rests on words without
 // a counterpart, which other words may stand for.
 func (p *Page) Doubtful(text string) bool {
-	return p.meant && p.certain != nil && p.lineOf(text) && p.asks(text) && p.certain(text) == "" && p.strays(p.restored(text), 0) == ""
+	return p.meant && p.certain != nil && p.lineOf(text) && p.asks(text) && p.certain(text) == "" &&
+		p.strays(p.restored(text), 0) == ""
 }
 
-// asks reports whether a text asks for something, as its request does: filler has a request's words, and asks for nothing.
+// asks reports whether a text asks for something, as its request does. Filler has a request's words, and asks for
+// nothing.
 func (p *Page) asks(text string) bool { return !p.meant || sense.Asks(text) || !sense.Asks(p.Own) }
 
 // lineOf reports whether a text is one line that is not much longer than the request.
@@ -417,7 +419,8 @@ func denies(s string) bool {
 	s = sense.Bounds(strings.ReplaceAll(s, "’", "'"))
 	phrase := func(p string) bool { return strings.Contains(s, p) }
 	return slices.ContainsFunc([]string{"n't", "other than", "apart from", "besides", "rather than", "put aside",
-		"leaving out", "leave out", "leaves out", "aside from", "ruling out", "rule out", "differs from", "differ from", "different from"}, phrase) ||
+		"leaving out", "leave out", "leaves out", "aside from", "ruling out", "rule out", "differs from", "differ from",
+		"different from"}, phrase) ||
 		exclusions.MatchString(s) ||
 		slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return negations[w.Folded] })
 }

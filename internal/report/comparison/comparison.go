@@ -192,8 +192,7 @@ func changes(part string, a, b []*report.Row, o report.Options) []Change {
 			}
 			return statistics.Share(sum, n)
 		})
-		c := Change{Part: part, Measure: m.name, Tasks: len(p.Tasks), Units: p.Units,
-			Eligible: p.Units + p.OnlyA + p.OnlyB}
+		c := Change{Part: part, Measure: m.name, Tasks: len(p.Tasks), Units: p.Units, Eligible: p.Eligible()}
 		clusters, used := statistics.Clusters{}, false
 		for _, t := range p.Tasks {
 			c.A, c.B, used = c.A+t.A/float64(c.Tasks), c.B+t.B/float64(c.Tasks), used || t.A != 0 || t.B != 0

@@ -93,10 +93,7 @@ func (c *Comparison) changeTable() *table.Table {
 				Name: "b less a (pairs)", Right: true, Keys: []string{"difference", "paired_units", "paired_share"},
 			},
 			Cell: func(r *Change) table.Cell {
-				return table.Cell{
-					Text:   signed(r.Difference) + " (" + report.PairsText(r.Units, r.Eligible) + ")",
-					Values: []any{r.Difference, r.Units, float64(r.Units) / float64(r.Eligible)},
-				}
+				return report.PairedCell(r.Difference, signed, r.Units, r.Eligible)
 			},
 		},
 		table.Interval("difference_ci95", 0, signed, func(r *Change) statistics.Estimate {

@@ -127,7 +127,7 @@ func (h *Handler) exchange(
 // wait in spare for the next long answer.
 const maxKept = 16 << 10
 
-var spare = sync.Pool{New: func() any { return new([]byte) }}
+var spare sync.Pool // of *[]byte
 
 func (s *session) trim() {
 	if cap(s.out) > maxKept {
@@ -145,11 +145,10 @@ func grow(text []byte, n int) []byte {
 	if cap(text)-len(text) >= n || len(text)+n <= maxKept {
 		return slices.Grow(text, n)
 	}
-	long, ok := spare.Get().(*[]byte)
-	if !ok {
-		return slices.Grow(text, n)
+	if long, ok := spare.Get().(*[]byte); ok {
+		text = append((*long)[:0], text...)
 	}
-	return slices.Grow(append((*long)[:0], text...), n)
+	return slices.Grow(text, n)
 }
 
 // write sends a message. A client that does not read it in time loses its environment.
