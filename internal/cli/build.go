@@ -261,7 +261,7 @@ func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*s
 	case err == nil && len(entries) > 0:
 		return nil, existing(&suite.ExistsError{Dir: out})
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, diag.Usagef("the suite cannot be written: %v", err).WithHint("give another --out")
+		return nil, diag.Usagef("the suite cannot be written: %v", err).WithHint("give --out a folder that does not exist")
 	}
 	if err := probe(out); err != nil {
 		return nil, diag.Usagef("the suite cannot be written: %v", err).WithHint("give another --out")

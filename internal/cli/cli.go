@@ -269,13 +269,6 @@ func (a *app) root() *cobra.Command {
 			"environment\n" +
 			"variables (SEATRIAL_SEED=7). Flags beat the environment, which beats the file.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return diag.Unknown("command", args[0], settings.CommandNames(cmd))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := refuseJSON(cmd); err != nil {
 				return err
@@ -290,6 +283,7 @@ func (a *app) root() *cobra.Command {
 			return nil
 		},
 	}
+	settings.HelpOnly(root, "command")
 	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON, for machines")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "YAML file with flags, a section for each command")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -299,7 +293,8 @@ func (a *app) root() *cobra.Command {
 		a.verifyCommand(), a.keygenCommand(), a.selftestCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(),
 		a.pythonCommand(), a.resumeCommand(), a.gradeCommand(), a.reportCommand(), a.showCommand(),
 		a.exportCommand(), a.replayCommand(), a.proxyCommand(), a.readCommand(), a.versionCommand(),
-		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
+		settings.Page(&cobra.Command{Use: "exit-codes", Short: "Print what the exit codes mean", Long: exitCodes,
+			Args: noArguments}))
 	a.foldHelp(root)
 	host := a.host()
 	root.AddCommand(host.Commands()...)
@@ -307,6 +302,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand((&draw.Host{Host: host}).Commands()...)
 	root.AddCommand((&browse.Host{Host: host}).Command(), a.reproducer(host).Command(),
 		(&merge.Host{Host: host, Meter: a.counter("merge")}).Command(), (&prompts.Host{Host: host}).Command())
+	settings.CheckArguments(root)
 	return root
 }
 
@@ -314,7 +310,7 @@ func (a *app) root() *cobra.Command {
 // for them.
 func refuseJSON(cmd *cobra.Command) error {
 	for c := cmd; c.HasParent(); c = c.Parent() {
-		if name := c.Name(); (name == "worker" || name == "completion") && cmd.Flags().Changed("json") {
+		if name := c.Name(); (name == "worker" || name == "completion" || name == "exit-codes") && cmd.Flags().Changed("json") {
 			return diag.Usagef("%s has no result to print as JSON", name).WithHint("leave --json out")
 		}
 	}

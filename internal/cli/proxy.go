@@ -176,12 +176,14 @@ func (a *app) carry(ctx context.Context, p *proxy.Proxy, f *proxyFlags, command 
 	return a.listen(ctx, f, target.Path, f.to, p.Watched(handler, target.Path, target, version()))
 }
 
+const recordHint = "give the folder that --record named"
+
 // replay answers from a record.
 func (a *app) replay(ctx context.Context, p *proxy.Proxy, f *proxyFlags) error {
 	path := filepath.Join(f.replay, recordFile)
 	file, err := os.Open(path)
 	if err != nil {
-		return diag.Usagef("--replay: %v", err)
+		return diag.Usagef("--replay: %v", err).WithHint(recordHint)
 	}
 	record, err := proxy.ReadReplay(path, file)
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -273,7 +275,7 @@ func (a *app) judgeRecord(f *proxyFlags) error {
 	path := filepath.Join(f.judge, recordFile)
 	file, err := os.Open(path)
 	if err != nil {
-		return diag.Usagef("--judge: %v", err).WithHint("give the folder of --record: seatrial proxy --record DIR")
+		return diag.Usagef("--judge: %v", err).WithHint(recordHint)
 	}
 	v, err := record.ReadVerdict(path, file)
 	if err = errors.Join(err, file.Close()); err != nil {

@@ -370,19 +370,19 @@ func openStore(ctx context.Context, path string, meta episode.Meta, resume bool)
 	} else {
 		store, err = episode.Create(ctx, path, meta)
 	}
+	if errors.As(err, new(*episode.ExistsError)) {
+		return nil, runs.ExistsError(ctx, path)
+	}
 	return store, storeError(err, path)
 }
 
 // storeError says what to do about a run that cannot be written.
 func storeError(err error, path string) error {
-	var exists *episode.ExistsError
 	var mismatch *episode.MismatchError
 	var locked *episode.LockedError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &exists):
-		return diag.Usagef("%s", exists).WithHint("seatrial resume %s, or give another --out", path)
 	case errors.As(err, &mismatch):
 		hint := "begin a new run with another --out"
 		for _, d := range mismatch.Differences {

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/describe"
@@ -367,14 +368,15 @@ func (b *builder) load(context.Context) error {
 	if len(b.items) > 0 {
 		return nil
 	}
-	e := diag.Usagef("the corpora contain no example that can be read").
-		WithHint("seatrial audit --corpus KIND:PATH says what is wrong with it")
+	e := diag.Usagef("there are no examples in %s", strings.Join(b.opts.Corpora, ", "))
 	for _, r := range b.rejected {
-		e = diag.Usagef("no example can be read, the first because: %s", r.Message).At(r.File, r.Line, r.Column).
-			WithHint("seatrial audit --corpus KIND:PATH lists the reason for each")
+		e = diag.Usagef("no example can be read, the first because: %s", r.Message).At(r.File, r.Line, r.Column)
 		break
 	}
-	return e
+	if strings.HasPrefix(b.opts.Corpora[0], "sql:") {
+		return e.WithHint("%s", questions.FormHint)
+	}
+	return e.WithHint("docs/data.md shows what a corpus contains")
 }
 
 // addDatabases returns each database of a corpus its name in the suite: its own, or with the corpus in front where

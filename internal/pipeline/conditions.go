@@ -191,13 +191,13 @@ func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
 	}
 	data, err := os.ReadFile(b.opts.Verdicts)
 	if err != nil {
-		return diag.Usagef("the verdicts cannot be read: %v", err)
+		return diag.Usagef("the verdicts cannot be read: %v", err).WithHint("%s", suite.VerdictHint)
 	}
 	verdicts, lines, err := suite.ReadVerdicts(b.opts.Verdicts, data)
 	var corrupt *suite.CorruptError
 	if errors.As(err, &corrupt) {
 		return diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0).
-			WithHint(`a line is {"instance": "…", "verdict": "keep or drop", "reviewer": "…", "reason": "…", "note": "…"}`)
+			WithHint("%s", suite.VerdictHint)
 	}
 	for i, v := range verdicts {
 		if known == nil || known[v.Instance] {

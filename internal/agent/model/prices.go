@@ -55,6 +55,9 @@ func (p *Prices) Lookup(spec string) (Price, bool) {
 	return Price{}, false
 }
 
+// PricesHint is a price table, for errors.
+const PricesHint = "prices: [{model: openai/NAME, input: 0.15, output: 0.60}], in US dollars for a million tokens"
+
 // ParsePrices reads a price table in YAML, in USD per million tokens:
 //
 //	prices:
@@ -81,7 +84,7 @@ func ParsePrices(file string, data []byte) (*Prices, error) {
 	documents := slices.DeleteFunc(slices.Clone(tree.Docs), func(d *ast.DocumentNode) bool { return d.Body == nil })
 	switch len(documents) {
 	case 0:
-		r.fail(nil, "the price table is empty")
+		r.report(nil, diag.Usagef("the price table is empty").WithHint("%s", PricesHint))
 	case 1:
 		r.root(documents[0].Body)
 	default:
@@ -133,7 +136,7 @@ func (r *priceReader) report(at ast.Node, e *diag.Error) {
 func (r *priceReader) fields(node ast.Node, what string, known []string) map[string]ast.Node {
 	mapping, ok := node.(*ast.MappingNode)
 	if !ok {
-		r.fail(node, "%s must be a mapping with the fields %s", what, strings.Join(known, ", "))
+		r.fail(node, "%s must be a mapping; its fields: %s", what, strings.Join(known, ", "))
 		return nil
 	}
 	fields := map[string]ast.Node{}
@@ -160,7 +163,7 @@ func (r *priceReader) root(node ast.Node) {
 	}
 	list, ok := fields["prices"].(*ast.SequenceNode)
 	if !ok {
-		r.fail(node, "the field \"prices\" must be a list of prices")
+		r.report(node, diag.Usagef("the field \"prices\" must be a list of prices").WithHint("%s", PricesHint))
 		return
 	}
 	for _, entry := range list.Values {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
@@ -54,6 +55,9 @@ func InterpretLines(in io.Reader, file, name string) ([][]byte, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxReplyLine)
 	var out [][]byte
+	if !slices.Contains(names(), name) {
+		return nil, diag.Unknown("protocol", name, names())
+	}
 	number := 0
 	fault := func(err error) error {
 		e := &diag.Error{Exit: diag.ExitUsage, Message: "this is not a reply", Cause: err,

@@ -71,12 +71,12 @@ func (h *Host) agree(files []string, resolved string) error {
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return diag.Usagef("the verdicts cannot be read: %v", err)
+			return diag.Usagef("the verdicts cannot be read: %v", err).WithHint("%s", suite.VerdictHint)
 		}
 		verdicts, lines, err := suite.ReadVerdicts(name, data)
 		var corrupt *suite.CorruptError
 		if errors.As(err, &corrupt) {
-			return diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0)
+			return diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0).WithHint("%s", suite.VerdictHint)
 		}
 		if err != nil {
 			return err

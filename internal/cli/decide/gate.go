@@ -56,7 +56,7 @@ func readRules(path string) (*gate.Rules, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, diag.Usagef("the rules cannot be read: %v", err).
-			WithHint("--rules names a YAML file; docs/statistics.md shows one")
+			WithHint("give a YAML file such as examples/gate.yaml; docs/statistics.md shows one")
 	}
 	return gate.Parse(path, data)
 }

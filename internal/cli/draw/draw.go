@@ -202,7 +202,7 @@ func (h *Host) drawAll(s *figures.Source, dir string, p picture) error {
 		return diag.Usagef("the runs have no data for any chart").WithHint("seatrial plot RUN lists what charts need")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return diag.Usagef("%v", err)
+		return diag.Usagef("--out: %v", err).WithHint("give a folder")
 	}
 	files := map[string][]string{}
 	for _, c := range drawn {

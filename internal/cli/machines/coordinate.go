@@ -301,7 +301,7 @@ func (t *Team) welcome(ctx context.Context, o *settings.Run, s *suite.Suite, r *
 	if o.Prices != "" {
 		data, err := os.ReadFile(o.Prices)
 		if err != nil {
-			return nil, diag.Usagef("the prices cannot be read: %v", err)
+			return nil, diag.Usagef("the prices cannot be read: %v", err).WithHint("%s", model.PricesHint)
 		}
 		p.Prices = string(data)
 	}

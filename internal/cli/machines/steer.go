@@ -35,17 +35,10 @@ func (h *Host) statusCommand() *cobra.Command {
 }
 
 func (h *Host) steerCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := settings.HelpOnly(&cobra.Command{
 		Use:   "steer",
 		Short: "Pause, continue or retune a run in progress on several machines",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return diag.Unknown("command of steer", args[0], settings.CommandNames(cmd))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	}, "command of steer")
 	simple := func(use, short, do string) *cobra.Command {
 		return &cobra.Command{Use: use + " RUN", Short: short, Args: h.One("RUN"),
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -160,11 +153,13 @@ func (h *Host) steer(ctx context.Context, run string, do *fleet.Command) error {
 	out, err := tell(ctx, run, do)
 	switch {
 	case errors.Is(err, errNobody):
-		if _, missing := os.Stat(run); errors.Is(missing, fs.ErrNotExist) {
-			return runs.StoreError(missing, run)
+		if store, err := runs.OpenStore(ctx, run); err != nil {
+			return err
+		} else if err := store.Close(); err != nil {
+			return err
 		}
 		return diag.Usagef("no process coordinates %s now", run).
-			WithHint("seatrial run --listen or --nats; seatrial report %s shows what is done", run)
+			WithHint("a run needs --listen or --nats for that; seatrial report %s shows what is done", run)
 	case err != nil:
 		return err
 	case out.Error != "":

@@ -48,7 +48,7 @@ func (h *Host) Command() *cobra.Command {
 		Args: h.Some("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return diag.Usagef("no file for the run is given").WithHint("--out out/run")
+				return diag.Usagef("no file for the run is given").WithHint("--out out/merged")
 			}
 			m, err := h.merge(cmd.Context(), args, out)
 			if err == nil {

@@ -144,6 +144,9 @@ func (c *Cast) Participants(ctx context.Context) (list []episode.Participant, er
 
 func (c *Cast) policy(name string, arms []transcript.Arm) (list []episode.Participant, err error) {
 	if _, err := policy.New(name, policy.Input{Task: &task.Task{}, Python: c.python}); err != nil {
+		if program, _, more := strings.Cut(name, " "); more || strings.Contains(program, "/") {
+			return nil, diag.Usagef("unknown policy %q", name).WithHint("for a command: --agent 'cmd: %s'", name)
+		}
 		return nil, err
 	}
 	for _, arm := range arms {

@@ -45,7 +45,7 @@ func OpenProviders(getenv func(string) string, o *settings.Run) (*Providers, err
 	if o.Prices != "" {
 		data, err := os.ReadFile(o.Prices)
 		if err != nil {
-			return nil, diag.Usagef("the prices cannot be read: %v", err)
+			return nil, diag.Usagef("the prices cannot be read: %v", err).WithHint("%s", model.PricesHint)
 		}
 		if options.Prices, err = model.ParsePrices(o.Prices, data); err != nil {
 			return nil, err

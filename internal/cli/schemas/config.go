@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -22,8 +23,8 @@ func Config(root *cobra.Command) ([]byte, error) {
 		Title: configTitle, Type: "object", AdditionalProperties: closed, Properties: map[string]*jsonschema.Schema{},
 	}
 	for _, c := range root.Commands() {
-		if !c.Runnable() || c.Hidden {
-			continue // a page of help
+		if !c.Runnable() || c.Hidden || slices.Contains([]string{"completion", "exit-codes", "help"}, c.Name()) {
+			continue // they print a text, and have no settings
 		}
 		section := &jsonschema.Schema{
 			Description: c.Short, Type: "object", AdditionalProperties: closed,

@@ -146,7 +146,8 @@ func readConfig(path string, root *cobra.Command) (map[string]map[string]setting
 		}
 		sections, ok := doc.Body.(*ast.MappingNode)
 		if !ok {
-			return nil, configError(path, doc.Body, "expected a section for each command")
+			return nil, diag.Usagef("expected a section for each command").
+				At(path, doc.Body.GetToken().Position.Line, doc.Body.GetToken().Position.Column).WithHint("run: {seed: 7}")
 		}
 		for _, entry := range sections.Values {
 			name := entry.Key.String()
@@ -230,6 +231,39 @@ func commandNamed(root *cobra.Command, name string) *cobra.Command {
 		}
 	}
 	return nil
+}
+
+// HelpOnly makes a command print its help and refuse arguments; what is what its errors call an argument.
+func HelpOnly(cmd *cobra.Command, what string) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return diag.Unknown(what, args[0], CommandNames(cmd))
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// Page makes a command print its long text alone.
+func Page(cmd *cobra.Command) *cobra.Command {
+	cmd.SetHelpTemplate("{{.Long}}\n")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// CheckArguments makes cobra's own commands refuse arguments that name nothing. All other commands must be there.
+func CheckArguments(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	HelpOnly(commandNamed(root, "completion"), "shell")
+	commandNamed(root, "help").Args = func(_ *cobra.Command, args []string) error {
+		if found, rest, _ := root.Find(args); len(rest) > 0 {
+			return diag.Unknown("command", strings.TrimPrefix(found.CommandPath()+" "+rest[0], root.Name()+" "),
+				CommandNames(root))
+		}
+		return nil
+	}
 }
 
 // CommandNames lists the commands that users can run.

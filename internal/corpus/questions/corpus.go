@@ -138,6 +138,9 @@ func kindTable() []kind {
 	}
 }
 
+// FormHint says what a file of examples of one's own contains, for errors.
+const FormHint = `expected JSON Lines: {"question": …, "sql": …}, one a line`
+
 // Names of splits.
 const (
 	dev   = "dev"

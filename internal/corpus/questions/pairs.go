@@ -52,7 +52,7 @@ func loadPairs(l *loader, paths string, _ Options) error {
 	}
 	if !found {
 		return diag.Usagef("there is no such file").At(examplesPath, 0, 0).
-			WithHint(`expected JSON Lines: {"question": …, "sql": …}, one a line`)
+			WithHint("%s", FormHint)
 	}
 	if err := examples.checkLines(file, data); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -188,6 +189,12 @@ type Report struct {
 
 // Run audits the corpora of options. Errors are those of [pipeline.Examine].
 func Run(ctx context.Context, o pipeline.Options) (*Report, error) {
+	for _, spec := range o.Corpora {
+		if toolsets.Names(spec) {
+			return nil, diag.Usagef("%s has no SQL to audit: its tools cannot be run", spec).
+				WithHint("seatrial build --corpus %s --out out/suite", spec)
+		}
+	}
 	o.KeepEmpty, o.RequireAlternative, o.Augment = true, false, 0
 	o.Styles, o.Conditions, o.Faults, o.Writer = o.Styles[:1], nil, nil, nil
 	var r *Report

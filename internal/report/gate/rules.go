@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -65,13 +66,10 @@ func Parse(path string, data []byte) (*Rules, error) {
 	}
 	r := &Rules{Alpha: DefaultAlpha, Beta: DefaultBeta, Cluster: report.ClusterSQL}
 	if err := yaml.UnmarshalWithOptions(data, r, yaml.Strict()); err != nil {
-		var placed yaml.Error
-		if !errors.As(err, &placed) || placed.GetToken() == nil {
-			return nil, diag.Usagef("%v", err).At(path, 0, 0)
-		}
-		at := placed.GetToken().Position
-		return nil, diag.Usagef("%s", placed.GetMessage()).At(path, at.Line, at.Column).
-			WithHint("fields of a rule: measure, part, hazard, kind, turns, calls, most, at_least, at_most, margin")
+		return nil, yamlError(path, err)
+	}
+	if len(r.Rules) == 0 && r.Alpha == 0 { // the decoder sets all fields to zero if the file contains nothing
+		return nil, diag.Usagef("the file contains no rules").At(path, 1, 1).WithHint("%s", sampleRules)
 	}
 	field, e := r.check()
 	if e == nil {
@@ -79,6 +77,34 @@ func Parse(path string, data []byte) (*Rules, error) {
 	}
 	line, column := place(data, field)
 	return nil, e.At(path, line, column)
+}
+
+// sampleRules is a whole file.
+const sampleRules = "rules: [{measure: success, at_least: 0.8}]"
+
+// yamlError says where a file is not YAML or has another form than [Rules].
+func yamlError(path string, err error) *diag.Error {
+	var placed yaml.Error
+	if !errors.As(err, &placed) || placed.GetToken() == nil {
+		return diag.Usagef("not YAML: %v", err).At(path, 0, 0).WithHint("%s", sampleRules)
+	}
+	var form *yaml.UnexpectedNodeTypeError
+	var syntax *yaml.SyntaxError
+	var typed *yaml.TypeError
+	e := diag.Usagef("%s", placed.GetMessage())
+	hint := "fields of the file: agent, baseline, alpha, beta, cluster, rules; of a rule: measure, part, hazard, kind, " +
+		"turns, calls, most, at_least, at_most, margin"
+	switch {
+	case errors.As(err, &form):
+		e, hint = diag.Usagef("expected a %s, found a %s", form.Expected.YAMLName(), form.Actual.YAMLName()), sampleRules
+	case errors.As(err, &typed):
+		e, hint = diag.Usagef("expected a %s", map[bool]string{true: "text", false: "number"}[typed.DstType.Kind() ==
+			reflect.String]), sampleRules
+	case errors.As(err, &syntax):
+		e, hint = diag.Usagef("not YAML: %s", syntax.Message), sampleRules
+	}
+	at := placed.GetToken().Position
+	return e.At(path, at.Line, at.Column).WithHint("%s", hint)
 }
 
 // place finds a field, such as $.rules[1].part, in a file; 1, 1 if the file leaves it out.
@@ -110,7 +136,7 @@ func (r *Rules) check() (string, *diag.Error) {
 		return "$.cluster", diag.Unknown("level of clusters", r.Cluster, report.Clusters())
 	}
 	if len(r.Rules) == 0 {
-		return "", diag.Usagef("no rule is given").WithHint("rules: [{measure: success, at_least: 0.8}]")
+		return "", diag.Usagef("no rule is given").WithHint("%s", sampleRules)
 	}
 	for i := range r.Rules {
 		if field, err := r.Rules[i].check(); err != nil {

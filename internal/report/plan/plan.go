@@ -39,13 +39,13 @@ func (r *Request) Check() error {
 		if v > low && v < high {
 			return nil
 		}
-		return diag.Usagef("--%s %v: must be above %v and below %v", flag, v, low, high)
+		return diag.Usagef("--%s %v: must be above %v and below %v", flag, v, low, high).WithHint("seatrial plan --help")
 	}
 	closed := func(flag string, v float64) error {
 		if v >= 0 && v <= 1 {
 			return nil
 		}
-		return diag.Usagef("--%s %v: must be between 0 and 1", flag, v)
+		return diag.Usagef("--%s %v: must be between 0 and 1", flag, v).WithHint("seatrial plan --help")
 	}
 	if r.Arms < 2 || r.Comparisons < 1 || !(r.Effect == 0 || r.Effect >= 1 && r.Effect < 1e6) {
 		return diag.Usagef("a plan needs at least two arms, one comparison, and a design effect of at least 1")

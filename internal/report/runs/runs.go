@@ -86,11 +86,15 @@ func StoreError(err error, path string) error {
 		return diag.Usagef("%s", format).
 			WithHint("a run is the file that --out of seatrial run named: seatrial run SUITE --out NEW makes one")
 	case errors.Is(err, fs.ErrNotExist):
-		return diag.Usagef("%s: no such run", path).WithHint("seatrial run SUITE --out %s", path)
+		return diag.Usagef("%s: no such run", path).WithHint("seatrial run SUITE --agent gold --out %s makes one", path)
 	}
 	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+		next := "seatrial run SUITE --agent gold --out NEW makes one"
+		if isSuite(path) {
+			next = "for a suite: seatrial run " + path + " --agent gold --out NEW"
+		}
 		return diag.Usagef("%s is a folder, and a run is a file", path).
-			WithHint("give the file that --out of seatrial run named; for a suite: seatrial run %s --agent gold", path)
+			WithHint("give the file that --out of seatrial run named; %s", next)
 	}
 	return err
 }
@@ -121,8 +125,7 @@ func LoadSuite(dir string) (*suite.Suite, error) {
 	var unreadable *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, diag.Usagef("%s is not a suite: it has no %s", dir,
-			suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
+		return nil, diag.Usagef("%s is not a suite: it has no %s", dir, suite.FileManifest).WithHint("%s", suiteHint(dir))
 	case errors.As(err, &unreadable):
 		if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
 			return nil, diag.Usagef("%s is a file, and a suite is a folder", dir).
@@ -131,6 +134,36 @@ func LoadSuite(dir string) (*suite.Suite, error) {
 		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
 	}
 	return s, err
+}
+
+// suiteHint says where a suite is, or how to make one, for a folder that is none.
+func suiteHint(dir string) string {
+	inside, err := os.ReadDir(dir)
+	for _, entry := range inside {
+		if name := filepath.Join(dir, entry.Name()); isSuite(name) {
+			return "did you mean " + name + "?"
+		}
+	}
+	if err == nil && len(inside) > 0 { // build refuses it
+		return "give the folder that --out of seatrial build named"
+	}
+	return "seatrial build --corpus demo --out " + dir + " makes one"
+}
+
+// isSuite reports whether a folder contains a suite.
+func isSuite(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, suite.FileManifest))
+	return err == nil
+}
+
+// ExistsError says what to do about an existing file that a new run would overwrite.
+func ExistsError(ctx context.Context, path string) error {
+	store, err := episode.Open(ctx, path)
+	if err != nil {
+		return diag.Usagef("%s exists, and is not a run that can be resumed", path).WithHint("give --out a new file, such as %s.run", path)
+	}
+	return errors.Join(diag.Usagef("%s exists", path).WithHint("seatrial resume %s, or give another --out", path),
+		store.Close())
 }
 
 // Of joins an open run with its suite.

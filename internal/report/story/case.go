@@ -205,7 +205,7 @@ func Find(ctx context.Context, s Source, prefix string) (*Case, error) {
 	case err != nil:
 		return nil, err
 	case len(ids) == 0 || prefix == "":
-		return nil, diag.Usagef("there is no episode %q", prefix).WithHint("seatrial show without an id lists the episodes")
+		return nil, diag.Usagef("there is no episode %q", prefix).WithHint("seatrial show RUN lists the episodes")
 	case len(ids) > 1:
 		return nil, diag.Usagef("several episodes begin with %q, such as %s and %s", prefix, ids[0], ids[1]).
 			WithHint("give more letters")

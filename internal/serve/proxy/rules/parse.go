@@ -35,15 +35,20 @@ func Parse(path string, data []byte) (*File, error) {
 		}
 		return nil, diag.Usagef("%v", err).At(path, 0, 0)
 	}
+	const sample = "faults: {NAME: {kind: exec.timeout}}"
 	p := &reading{path: path}
 	f := &File{Path: path}
 	bodies := slices.DeleteFunc(slices.Clone(file.Docs), func(d *ast.DocumentNode) bool { return d.Body == nil })
 	switch len(bodies) {
 	case 0:
-		p.mistakes = append(p.mistakes, *diag.Usagef("the file is empty").At(path, 1,
-			1).WithHint("faults: {NAME: {kind: exec.timeout}}"))
+		p.mistakes = append(p.mistakes, *diag.Usagef("the file is empty").At(path, 1, 1).WithHint(sample))
 	case 1:
-		p.file(f, bodies[0].Body)
+		switch bodies[0].Body.(type) {
+		case *ast.MappingNode, *ast.MappingValueNode:
+			p.file(f, bodies[0].Body)
+		default:
+			p.add(bodies[0].Body, diag.Usagef("the file must be a mapping of names to values").WithHint(sample))
+		}
 	default:
 		p.wrong(bodies[1].Body, "one document is expected")
 	}
