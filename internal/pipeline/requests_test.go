@@ -3,6 +3,7 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/data"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag/testenv"
@@ -607,4 +609,49 @@ func isAble(t *testing.T, s *suite.Suite, tk *task.Task) bool {
 		}
 	}
 	return false
+}
+
+// TestReviewersOfAllInstances gives verdicts on every instance of a suite, in which conditions are combined with one
+// another: a build takes them all, although what a reviewer drops takes other instances with it.
+func TestReviewersOfAllInstances(t *testing.T) {
+	o := demoOptions("")
+	o.Conditions, o.Limit, o.Neighbours = []string{"closed-world:5+drop-detail", "replace-tool"}, 6, 2
+	s := buildWith(t, o)
+	var verdicts []string
+	taken := 0
+	for _, in := range s.Instances {
+		under := in.Specification()
+		if in.IsClean() || !slices.ContainsFunc(under.Names(), func(name string) bool {
+			return name == condition.NameDropDetail || name == condition.NameReplaceTool
+		}) {
+			continue
+		}
+		line := fmt.Sprintf(`{"instance":%q,"verdict":"keep","reviewer":"Ada"}`, in.ID)
+		if under.String() == condition.NameDropDetail && taken%2 == 0 {
+			line = fmt.Sprintf(`{"instance":%q,"verdict":"drop","reviewer":"Ada","reason":"not_essential"}`, in.ID)
+		}
+		if under.String() == condition.NameDropDetail {
+			taken++
+		}
+		verdicts = append(verdicts, line)
+	}
+	o.Verdicts = filepath.Join(t.TempDir(), "verdicts.jsonl")
+	if err := os.WriteFile(o.Verdicts, []byte(strings.Join(verdicts, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	judged := buildWith(t, o)
+	was, is := s.Manifest.Counts.Instances, judged.Manifest.Counts.Instances
+	dropped := (taken + 1) / 2
+	for _, name := range []string{"drop-detail", "complete:drop-detail", "drop-detail+closed-world:5",
+		"complete:drop-detail+closed-world:5"} {
+		if dropped == 0 || was[name].Certified == 0 || is[name].Certified >= was[name].Certified {
+			t.Errorf("%s: %d dropped; %+v, and was %+v", name, dropped, is[name], was[name])
+		}
+	}
+	if is["drop-detail"].Reasons["reviewer_not_essential"] != dropped {
+		t.Errorf("%+v", is["drop-detail"])
+	}
+	if found, err := recheck.Suite(t.Context(), judged, recheck.Options{}); err != nil || len(found.Drift) > 0 {
+		t.Errorf("drift %v (%v)", found, err)
+	}
 }

@@ -139,13 +139,18 @@ func (m *maker) reviewed(
 	}
 }
 
-// name adds the ids of all instances, made or refused, to a set.
+// name adds the ids of all instances, made or refused, to a set. A refusal names one instance of its pair; reviewers saw
+// both.
 func (y *Yield) name(ids map[string]bool) {
 	for _, in := range y.Instances {
 		ids[in.ID] = true
 	}
 	for _, r := range y.Rejected {
 		ids[r.ID] = true
+		if id, err := suite.ParseInstanceID(r.ID); err == nil && !id.IsClean() && id.Variant == "" {
+			id.Specification = id.As(suite.UnderComplete)
+			ids[id.String()] = true
+		}
 	}
 }
 
