@@ -139,8 +139,8 @@ func (m *maker) reviewed(
 	}
 }
 
-// name adds the ids of all instances, made or refused, to a set. A refusal names one instance of its pair; reviewers saw
-// both.
+// name adds the ids of all instances, made or refused, to a set. A refusal names one instance of its pair, and
+// reviewers saw both.
 func (y *Yield) name(ids map[string]bool) {
 	for _, in := range y.Instances {
 		ids[in.ID] = true

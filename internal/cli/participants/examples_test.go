@@ -153,7 +153,7 @@ func TestTakes(t *testing.T) {
 		Conditions: []condition.Condition{{Name: "y"}}, Role: condition.RoleClean})
 	for _, p := range protocol.List() {
 		for _, scenario := range append(protocol.FeedbackScenarios(), "") {
-			only := PlayedUnder(s, &p, transcript.Arm{Scenario: scenario})
+			only := settings.PlayedUnder(s, &p, transcript.Arm{Scenario: scenario})
 			n := 0
 			for _, in := range s.Instances {
 				if only == nil || only(in) {
@@ -168,7 +168,7 @@ func TestTakes(t *testing.T) {
 				t.Errorf("%s after %q takes %d instances, want %d", p.Name, scenario, n, want)
 			}
 		}
-		if only := PlayedUnder(&suite.Suite{Instances: s.Instances[:1]}, &p, transcript.Arm{}); only != nil {
+		if only := settings.PlayedUnder(&suite.Suite{Instances: s.Instances[:1]}, &p, transcript.Arm{}); only != nil {
 			t.Errorf("%s takes nothing of a suite without pairs", p.Name)
 		}
 	}

@@ -231,7 +231,7 @@ func (c *Cast) model(ctx context.Context, spec string, arms []transcript.Arm) ([
 			}
 			for _, arm := range own {
 				p := c.conversing(config, spec, info.Name, arm)
-				p.Budget, p.Open, p.Only = budgets[0], &budgets[1], PlayedUnder(c.Suite, &info, arm)
+				p.Budget, p.Open, p.Only = budgets[0], &budgets[1], settings.PlayedUnder(c.Suite, &info, arm)
 				list = append(list, p)
 			}
 		}
@@ -302,28 +302,6 @@ func exchangeName(in *suite.Instance, protocol string, trial int, arm transcript
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, " ")
-}
-
-// PlayedUnder selects the instances that are played under a protocol in an arm; nil selects all. If a suite has pairs,
-// judging protocols play only pairs: nothing else is scored. Only incomplete requests come with invented results
-// (Incomplete Conditions, table 6) and are to be explained: explanations of a right no are assessed (table 9).
-func PlayedUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*suite.Instance) bool {
-	if !p.Judges {
-		return nil
-	}
-	incomplete, complete := map[string]bool{}, map[string]bool{}
-	pairs, _ := s.Pairs()
-	for _, pair := range pairs {
-		incomplete[pair.Incomplete.ID], complete[pair.Complete.ID] = true, true
-	}
-	switch {
-	case len(pairs) == 0:
-		return nil
-	case arm.Scenario == protocol.FeedbackInvented || p.Name == protocol.Explain:
-		return func(in *suite.Instance) bool { return incomplete[in.ID] }
-	default:
-		return func(in *suite.Instance) bool { return incomplete[in.ID] || complete[in.ID] }
-	}
 }
 
 // frugal ends the run when the spending limit is reached, or when no request to the provider can succeed: the rest

@@ -245,7 +245,7 @@ func (m *measure) add(
 	}
 	for _, arm := range arms {
 		played := instances
-		if only := participants.PlayedUnder(m.suite, info, arm); only != nil {
+		if only := settings.PlayedUnder(m.suite, info, arm); only != nil {
 			played = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return !only(in) })
 		}
 		if len(played) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/runs"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
 // specification names what an instance puts its task under, as its id does: clean, obfuscate, lookalike:exec.timeout.
@@ -196,6 +197,28 @@ func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instan
 	return slices.DeleteFunc(slices.Clone(s.Instances), func(in *suite.Instance) bool { return !keep[in] }), nil
 }
 
+// PlayedUnder selects the instances that are played under a protocol in an arm; nil selects all. If a suite has pairs,
+// judging protocols play only pairs: nothing else is scored. Only incomplete requests come with invented results
+// (Incomplete Conditions, table 6) and are to be explained: explanations of a right no are assessed (table 9).
+func PlayedUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*suite.Instance) bool {
+	if !p.Judges {
+		return nil
+	}
+	incomplete, complete := map[string]bool{}, map[string]bool{}
+	pairs, _ := s.Pairs()
+	for _, pair := range pairs {
+		incomplete[pair.Incomplete.ID], complete[pair.Complete.ID] = true, true
+	}
+	switch {
+	case len(pairs) == 0:
+		return nil
+	case arm.Scenario == protocol.FeedbackInvented || p.Name == protocol.Explain:
+		return func(in *suite.Instance) bool { return incomplete[in.ID] }
+	default:
+		return func(in *suite.Instance) bool { return incomplete[in.ID] || complete[in.ID] }
+	}
+}
+
 // Planned is the number of episodes that a run has when it is finished, informed retries apart; 0 if its settings do
 // not say it.
 func Planned(r *runs.Run) int {
@@ -214,7 +237,33 @@ func Planned(r *runs.Run) int {
 	}
 	instances = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return left[in.ID] })
 	instances = o.Part(instances)
-	return len(instances) * o.Trials * len(arms) * (len(o.Agents) + len(o.Models)*len(o.Protocols))
+	planned := len(arms) * len(o.Agents) * len(instances)
+	for _, info := range protocol.List() {
+		if !slices.Contains(o.Protocols, info.Name) {
+			continue
+		}
+		for _, arm := range arms {
+			own, err := o.ProtocolArms(&info, arm)
+			if err != nil {
+				return 0
+			}
+			for _, arm := range own {
+				planned += len(o.Models) * countUnder(r.Suite, &info, arm, instances)
+			}
+		}
+	}
+	return planned * o.Trials
+}
+
+// countUnder counts the instances that are played under a protocol in an arm.
+func countUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm, instances []*suite.Instance) (n int) {
+	only := PlayedUnder(s, p, arm)
+	for _, in := range instances {
+		if only == nil || only(in) {
+			n++
+		}
+	}
+	return n
 }
 
 // with returns a text after its introduction, or nothing without a text.
