@@ -1,7 +1,9 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -78,16 +80,50 @@ func (c *cell) matches(record map[string]any) bool {
 const (
 	keyAgent    = "agent"
 	keyProtocol = "protocol"
-	keyRun      = "run"
+	keyJudge    = "judge"
 )
 
-// who names the agent of a record; figures of suites have none.
-func who(record map[string]any) string {
-	name, _ := record[keyAgent].(string)
-	if name == "" {
-		return "here"
+// suites is the name of figures that are of no agent.
+const suites = "here"
+
+// judges are the models that judged explanations, by the agent whose explanations they are.
+type judges map[string][]string
+
+// judgesOf collects the judges of all records.
+func judgesOf(built map[string]*table.Table) judges {
+	all := judges{}
+	for _, name := range slices.Sorted(maps.Keys(built)) {
+		for _, record := range built[name].Records {
+			agent := agentOf(record)
+			if judge, _ := record[keyJudge].(string); judge != "" && !slices.Contains(all[agent], judge) {
+				all[agent] = append(all[agent], judge)
+			}
+		}
 	}
-	return name
+	return all
+}
+
+// who lists whose figures a record contains: an agent's or, where several models judged its explanations, those of the
+// agent with each judge. What no judge has a part in counts for every judge.
+func (j judges) who(record map[string]any) []string {
+	agent := agentOf(record)
+	own := j[agent]
+	if len(own) < 2 {
+		return []string{agent}
+	}
+	if judge, _ := record[keyJudge].(string); judge != "" {
+		own = []string{judge}
+	}
+	var names []string
+	for _, judge := range own {
+		names = append(names, agent+", judge "+judge)
+	}
+	return names
+}
+
+func agentOf(record map[string]any) string {
+	name, _ := record[keyAgent].(string)
+	return cmp.Or(name, suites)
 }
 
 // line is a line of a table beside the published one: a cell, each agent's value, and what the paper has.
@@ -95,49 +131,66 @@ type line struct {
 	cell      cell
 	row, name string
 	values    map[string]*float64
-	why       string // why no agent has a value
+	why       map[string]string // by agent: why its value is missing
 	published map[string]any
 }
 
+// take reads a value of a record. A second record for the same cell leaves it empty.
+func (l *line) take(agent string, record map[string]any) {
+	if _, taken := l.values[agent]; taken {
+		l.values[agent], l.why[agent] = nil, "several rows of `seatrial report --table "+l.cell.table+"` match"
+		return
+	}
+	l.values[agent] = number(record[l.cell.value])
+	missing, _ := record[table.Missing].(map[string]string)
+	l.why[agent] = cmp.Or(missing[l.cell.value], "`seatrial report --table "+l.cell.table+"` has no value")
+}
+
+// reason says why an agent has no value; "" if it has one.
+func (l *line) reason(agent string) string {
+	if l.values[agent] != nil {
+		return ""
+	}
+	return cmp.Or(l.why[agent], unplayed)
+}
+
+// Reasons for empty cells that no record gives.
+const (
+	unplayed  = "the runs have no episode that it is made from"
+	unprinted = "the paper does not print it"
+)
+
 // Beside puts the figures of built tables beside the published ones. Built are tables of `seatrial report` by name.
 func (t *Table) Beside(built map[string]*table.Table) *table.Table {
+	judges := judgesOf(built)
 	var agents []string
 	var lines []*line
-	doubled := false
 	for r, row := range t.Rows {
 		for k, column := range t.Columns {
 			l := &line{cell: t.cell(row, column), row: row.Name, name: column.Name, values: map[string]*float64{},
-				published: map[string]any{}}
+				why: map[string]string{}, published: map[string]any{}}
 			for _, p := range t.Published {
 				l.published[p.Who] = p.Cells[r][k]
 			}
-			taken := map[string]bool{}
 			for _, record := range built[l.cell.table].Records {
 				if !l.cell.matches(record) {
 					continue
 				}
-				agent := who(record)
-				if taken[agent] {
-					doubled, l.values[agent] = true, nil
-					continue
-				}
-				taken[agent] = true
-				if !slices.Contains(agents, agent) {
-					agents = append(agents, agent)
-				}
-				l.values[agent] = number(record[l.cell.value])
-				if missing, _ := record[table.Missing].(map[string]string); missing[l.cell.value] != "" {
-					l.why = missing[l.cell.value]
+				for _, agent := range judges.who(record) {
+					if !slices.Contains(agents, agent) {
+						agents = append(agents, agent)
+					}
+					l.take(agent, record)
 				}
 			}
 			lines = append(lines, l)
 		}
 	}
-	return t.lay(lines, agents, doubled)
+	return t.lay(lines, agents)
 }
 
 // lay makes the table of the lines.
-func (t *Table) lay(lines []*line, agents []string, doubled bool) *table.Table {
+func (t *Table) lay(lines []*line, agents []string) *table.Table {
 	columns := []table.Column[*line]{
 		table.Text("", "of", func(*line) string { return t.Of }),
 		table.Text("row", "row", func(l *line) string { return l.row }),
@@ -148,6 +201,12 @@ func (t *Table) lay(lines []*line, agents []string, doubled bool) *table.Table {
 		columns = append(columns, table.Column[*line]{
 			Head: table.Head{Name: agent, Right: true, Rank: i, Keys: []string{keyHere + agent}},
 			Cell: func(l *line) table.Cell { return ours(l, agent) },
+		})
+	}
+	if len(agents) == 0 { // for CSV and JSON alone
+		columns = append(columns, table.Column[*line]{
+			Head: table.Head{Keys: []string{keyHere + suites}},
+			Cell: func(l *line) table.Cell { return ours(l, suites) },
 		})
 	}
 	if len(t.Published) > 0 {
@@ -162,24 +221,35 @@ func (t *Table) lay(lines []*line, agents []string, doubled bool) *table.Table {
 			Cell: func(l *line) table.Cell { return theirs(l.published[p.Who], l.cell.unit) },
 		})
 	}
-	if len(agents)+len(t.Published) == 0 {
-		lines = nil
-	}
 	out := table.Make("", lines, columns).WithNotes(t.Note)
 	out.Name, out.Title = t.Name, t.Of+": "+t.Title
 	if len(agents) == 0 {
-		out = out.WithNotes("No figure of this table was measured: " + t.why(lines))
+		out = out.WithNotes("No figure of this table was measured: " + unplayed + ".")
+		if len(t.Published) == 0 {
+			out.Cells = nil // names without figures
+		}
 	}
-	if doubled {
-		out = out.WithNotes("Where several rows of `seatrial report --table " + t.Name + "` match a cell, it is empty.")
+	return out.WithNotes(gaps(lines, agents)...).WithNotes(t.sources(lines)...)
+}
+
+// sources says what stands in the column of the paper.
+func (t *Table) sources(lines []*line) []string {
+	var notes []string
+	switch n := len(t.Published); n {
+	case 0:
+	case 1:
+		notes = append(notes, "paper: "+t.Published[0].Who+".")
+	default:
+		notes = append(notes, fmt.Sprintf("paper: the least and the greatest of %d.", n))
 	}
-	if len(t.Published) == 1 {
-		out = out.WithNotes("paper: " + t.Published[0].Who + ".")
-	} else if len(t.Published) > 1 {
-		out = out.WithNotes(fmt.Sprintf("paper: the least and the greatest of %d.",
-			len(t.Published)))
+	for _, l := range lines {
+		for _, p := range t.Published {
+			if l.published[p.Who] == nil {
+				return append(notes, table.None+" in paper: "+unprinted+".")
+			}
+		}
 	}
-	return out
+	return notes
 }
 
 // Prefixes of the keys of values.
@@ -196,29 +266,88 @@ func (t *Table) heading(p Published) string {
 	return p.Who
 }
 
-func (t *Table) why(lines []*line) string {
-	for _, l := range lines {
-		if l.why != "" {
-			return l.why + "."
-		}
-	}
-	return "the runs have no episode that it is made from."
-}
-
 // ours is the cell of an agent.
 func ours(l *line, agent string) table.Cell {
 	v := l.values[agent]
 	if v == nil {
-		return table.Cell{Text: table.None, Values: []any{nil}, Why: l.why}
+		return table.Cell{Text: table.None, Values: []any{nil}, Why: l.reason(agent)}
 	}
 	return table.Cell{Text: write(*v, l.cell.unit), Values: []any{*v}}
+}
+
+// gaps says of each reason for empty cells of agents which cells are empty for it: rows, or figures of a row, and whose
+// they are.
+func gaps(lines []*line, agents []string) []string {
+	var reasons, notes []string
+	at := map[string][]string{} // by reason
+	for len(lines) > 0 {
+		end := slices.IndexFunc(lines, func(l *line) bool { return l.row != lines[0].row })
+		if end < 0 {
+			end = len(lines)
+		}
+		row := lines[:end]
+		lines = lines[end:]
+		var own []string
+		for _, l := range row {
+			for _, agent := range agents {
+				if reason := l.reason(agent); reason != "" && !slices.Contains(own, reason) {
+					own = append(own, reason)
+				}
+			}
+		}
+		for _, reason := range own {
+			if at[reason] == nil {
+				reasons = append(reasons, reason)
+			}
+			at[reason] = append(at[reason], empty(row, agents, reason)...)
+		}
+	}
+	for _, reason := range reasons {
+		notes = append(notes, table.None+" in "+strings.Join(at[reason], "; ")+": "+reason+".")
+	}
+	return notes
+}
+
+// empty names the cells of a row that are empty for a reason. Agents are named where others have a value.
+func empty(row []*line, agents []string, reason string) []string {
+	var order, places []string
+	whose := map[string][]string{} // by what is empty
+	for _, agent := range agents {
+		var figures []string
+		for _, l := range row {
+			if l.reason(agent) == reason {
+				figures = append(figures, l.name)
+			}
+		}
+		if len(figures) == 0 {
+			continue
+		}
+		name := strings.Join(figures, ", ")
+		if row[0].row != "" {
+			name = row[0].row + " (" + name + ")"
+			if len(figures) == len(row) {
+				name = row[0].row
+			}
+		}
+		if whose[name] == nil {
+			order = append(order, name)
+		}
+		whose[name] = append(whose[name], agent)
+	}
+	for _, name := range order {
+		if len(whose[name]) < len(agents) {
+			name += " of " + strings.Join(whose[name], ", ")
+		}
+		places = append(places, name)
+	}
+	return places
 }
 
 // theirs is a published cell. Its value has the unit of ours.
 func theirs(v any, unit string) table.Cell {
 	switch n := number(v); {
 	case v == nil:
-		return table.Cell{Text: table.None, Values: []any{nil}, Why: "the paper does not print it"}
+		return table.Cell{Text: table.None, Values: []any{nil}, Why: unprinted}
 	case n == nil:
 		text := fmt.Sprint(v)
 		return table.Cell{Text: table.Clean(text), Values: []any{text}}

@@ -178,10 +178,88 @@ func TestFiguresStandBesideThePublished(t *testing.T) {
 		t.Errorf("the second line is %v", second)
 	}
 	text := out.Text(table.Terminal{})
-	for _, want := range []string{"25.0", "40.0 – 71.4", "match a cell", "the greatest of 3"} {
+	for _, want := range []string{"25.0", "40.0 – 71.4", "– in open of twice: several rows of", "the greatest of 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
+	}
+}
+
+// TestEmptyCellsSayWhy: no cell is empty without a reason, in any of the four forms.
+func TestEmptyCellsSayWhy(t *testing.T) {
+	tab := &Table{Name: "t", Of: "Table 1", Title: "x", Unit: UnitPercent,
+		Rows:      []Part{{Name: "open", Where: map[string]any{"world": "open"}}, {Name: "closed", Where: map[string]any{"world": "closed"}}},
+		Columns:   []Part{{Name: "clean", Value: "clean"}, {Name: "search", Value: "search"}},
+		Published: []Published{{Who: "A", Cells: [][]any{{71.4, nil}, {40, 2}}}}}
+	built := map[string]*table.Table{"t": {Records: []map[string]any{
+		{"agent": "m", "world": "open", "clean": 0.5, "search": 1.0},
+		{"agent": "n", "world": "open", "clean": 1.0, "search": nil, table.Missing: map[string]string{"search": "nothing failed"}},
+	}}}
+	bare := *tab
+	bare.Of, bare.Published = "Table 2", nil
+	r := &Result{Recipe: &Recipe{Paper: "P"}}
+	r.Add(tab.Beside(built))
+	r.Add(bare.Beside(map[string]*table.Table{"t": {}}))
+	nulls := 0
+	for _, tab := range r.tables {
+		for _, record := range tab.Records {
+			missing, _ := record[table.Missing].(map[string]string)
+			for key, v := range record {
+				if v == nil {
+					nulls++
+					if missing[key] == "" {
+						t.Errorf("%v, %v: %s is missing without a reason", record["row"], record["figure"], key)
+					}
+				}
+			}
+		}
+	}
+	if nulls != 1+4+1+4 {
+		t.Errorf("%d values are missing", nulls)
+	}
+	text, markdown := r.Text(table.Terminal{}), r.Markdown()
+	for _, want := range []string{"– in open (search) of n: nothing failed.", "– in closed: the runs have no episode",
+		"– in paper: the paper does not print it.", "No figure of this table was measured: the runs have no episode"} {
+		if !strings.Contains(text, want) || !strings.Contains(markdown, want) {
+			t.Errorf("no %q in\n%s\n%s", want, text, markdown)
+		}
+	}
+	if _, after, _ := strings.Cut(text, "Table 2"); strings.Contains(after, "search") {
+		t.Errorf("names without figures are printed:\n%s", text)
+	}
+	sheet, err := r.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{",missing\n", "here: n: nothing failed; paper: A: the paper does not print it\n",
+		"Table 2,closed,search,percent,", "here: here: the runs have no episode that it is made from\n"} {
+		if !strings.Contains(sheet, want) {
+			t.Errorf("no %q in\n%s", want, sheet)
+		}
+	}
+}
+
+// TestEveryJudgeHasFigures: where several models judged the explanations of an agent, each has a column, and what no judge
+// has a part in stands in all of them.
+func TestEveryJudgeHasFigures(t *testing.T) {
+	tab := &Table{Name: "t", Of: "Table 9", Title: "x", Unit: UnitPercent, Rows: []Part{
+		{Name: "removed", Where: map[string]any{"condition": "r"}}, {Name: "replaced", Where: map[string]any{"condition": "s"}}},
+		Columns: []Part{{Name: "judged right", Value: "judged"}}}
+	record := func(agent, judge, condition string, judged any) map[string]any {
+		return map[string]any{"agent": agent, "judge": judge, "condition": condition, "judged": judged}
+	}
+	one := []map[string]any{record("m", "j", "r", 0.5), record("m", "", "s", nil), record("n", "", "r", 0.25)}
+	out := tab.Beside(map[string]*table.Table{"t": {Records: one}}).Records
+	if out[0]["here: m"] != 0.5 || out[0]["here: n"] != 0.25 {
+		t.Errorf("with one judge: %v", out[0])
+	}
+	two := append(one, record("m", "k", "r", 0.75))
+	out = tab.Beside(map[string]*table.Table{"t": {Records: two}}).Records
+	if out[0]["here: m, judge j"] != 0.5 || out[0]["here: m, judge k"] != 0.75 || out[0]["here: n"] != 0.25 {
+		t.Errorf("with two judges: %v", out[0])
+	}
+	if _, both := out[1]["here: m, judge k"]; !both || out[1]["here: m, judge j"] != nil {
+		t.Errorf("with two judges: %v", out[1])
 	}
 }
 

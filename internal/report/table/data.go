@@ -26,18 +26,14 @@ func (t *Table) CSV() (string, error) {
 		for _, key := range keys {
 			line = append(line, csvText(record[key]))
 		}
-		missing, _ := record[Missing].(map[string]string)
-		var reasons []string
-		for _, key := range slices.Sorted(maps.Keys(missing)) {
-			reasons = append(reasons, key+": "+missing[key])
-		}
-		lines = append(lines, append(line, strings.Join(reasons, "; ")))
+		lines = append(lines, append(line, reasonsText(record)))
 	}
 	return csvLines(lines)
 }
 
 // JoinCSV writes the values of several named tables as one file. The column `table` names the table of a line; the
-// other columns are those of all tables, and fields that a line does not have are empty.
+// other columns are those of all tables, and fields that a line does not have are empty. The last column is that of
+// [Table.CSV].
 func JoinCSV(tables []*Table) (string, error) {
 	header := []string{"table"}
 	for _, t := range tables {
@@ -47,17 +43,27 @@ func JoinCSV(tables []*Table) (string, error) {
 			}
 		}
 	}
-	lines := [][]string{header}
+	lines := [][]string{append(slices.Clone(header), Missing)}
 	for _, t := range tables {
 		for _, record := range t.Records {
 			line := []string{t.Name}
 			for _, key := range header[1:] {
 				line = append(line, csvText(record[key]))
 			}
-			lines = append(lines, line)
+			lines = append(lines, append(line, reasonsText(record)))
 		}
 	}
 	return csvLines(lines)
+}
+
+// reasonsText says which values of a record are missing, and why.
+func reasonsText(record map[string]any) string {
+	missing, _ := record[Missing].(map[string]string)
+	var reasons []string
+	for _, key := range slices.Sorted(maps.Keys(missing)) {
+		reasons = append(reasons, key+": "+missing[key])
+	}
+	return strings.Join(reasons, "; ")
 }
 
 func csvLines(lines [][]string) (string, error) {
