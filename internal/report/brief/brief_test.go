@@ -9,6 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // briefRows are episodes of two agents: clean, under a fault with each reaction, hopeless, and invalid.
@@ -151,5 +152,26 @@ func TestFitBreaksLinesAtBlanks(t *testing.T) {
 	}
 	if Fit(text, 0) != text || !strings.Contains(Fit(text, 50), "  conflict.pair           5  no_column 65,\n             too_few") {
 		t.Errorf("%q", Fit(text, 50))
+	}
+}
+
+// TestBuildSaysWhatTheWriterDid: a short answer, too, says how much of what a writer wrote was refused.
+func TestBuildSaysWhatTheWriterDid(t *testing.T) {
+	counts := &suite.Counts{Read: 3, Tasks: 3, Tools: 3,
+		Documented: map[string]*suite.DocumentedCounts{"rest": {Written: 1, Derived: 2, Reasons: map[string]int{"form": 2}}},
+		Instances:  map[string]suite.InstanceCounts{"paraphrase": {Certified: 3, Fallback: 2}, "surface": {Certified: 3, Refused: 1}}}
+	for _, full := range []bool{false, true} {
+		text := Build("out", counts, "d", full)
+		if !strings.Contains(text, "documented 1 tools of rest by the writer, 2 derived: form 2\n") {
+			t.Errorf("full %v:\n%s", full, text)
+		}
+	}
+	if text := Build("out", counts, "d", false); !strings.Contains(text,
+		"conditions 2 with 6 instances certified (2 worded by rules instead of the writer), 1 refused") {
+		t.Error(text)
+	}
+	counts.Documented, counts.Instances["paraphrase"] = nil, suite.InstanceCounts{Certified: 3}
+	if text := Build("out", counts, "d", false); strings.Contains(text, "writer") || strings.Contains(text, "documented") {
+		t.Errorf("without a writer:\n%s", text)
 	}
 }

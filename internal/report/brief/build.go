@@ -43,8 +43,8 @@ func Build(path string, r *suite.Counts, digest string, full bool) string {
 	} else {
 		p.proof(r)
 	}
+	p.documented(r)
 	if full {
-		p.documented(r)
 		p.instances(r)
 	} else {
 		p.totals(r)
@@ -113,8 +113,8 @@ func percent(n, of int) string {
 // totals sums up the instances under conditions and under faults, a line each.
 func (p *printer) totals(r *suite.Counts) {
 	type total struct {
-		names              map[string]bool
-		certified, refused int
+		names                        map[string]bool
+		certified, refused, fallback int
 	}
 	conditions, faults := total{names: map[string]bool{}}, total{names: map[string]bool{}}
 	for text, c := range r.Instances {
@@ -133,10 +133,14 @@ func (p *printer) totals(r *suite.Counts) {
 		into.names[name] = true
 		into.certified += c.Certified
 		into.refused += c.Refused
+		into.fallback += c.Fallback
 	}
 	if n := len(conditions.names); n > 0 {
-		p.printf("  conditions %d with %d instances %s, %d refused\n", n, conditions.certified, certifiedOr(r),
-			conditions.refused)
+		p.printf("  conditions %d with %d instances %s", n, conditions.certified, certifiedOr(r))
+		if conditions.fallback > 0 {
+			p.printf(" (%d worded by rules instead of the writer)", conditions.fallback)
+		}
+		p.printf(", %d refused\n", conditions.refused)
 	}
 	if n := len(faults.names); n > 0 {
 		p.printf("  faults     %d with %d instances certified, look-alikes and controls included, %d refused\n", n,
