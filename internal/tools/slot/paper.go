@@ -239,13 +239,30 @@ func (p *paperChain) keyOfExpression(e ast.Expr) string {
 		}
 		slice, ok := sliceOf(numbers)
 		if !ok {
-			p.s.fail(e, reasonPaperExpression, "a substring that is no slice from the left")
+			slice, ok = sliceFromEnd(numbers)
+		}
+		if !ok {
+			p.s.fail(e, reasonPaperExpression, "a substring that is no slice from the left and does not end with the text")
 		}
 		arguments["operation_type"], arguments["operation_args"] = "substring", slice
 	}
 	p.apply(relation.Transform, arguments)
 	p.replaced[key] = text
 	return key
+}
+
+// sliceFromEnd is a slice that begins so many characters before the end of the text, and ends with it.
+func sliceFromEnd(numbers []operand) (map[string]any, bool) {
+	start, ok := task.AsInteger(numbers[0].value)
+	if !ok || start >= 0 {
+		return nil, false
+	}
+	if len(numbers) > 1 {
+		if length, ok := task.AsInteger(numbers[1].value); !ok || start+length < 0 {
+			return nil, false
+		}
+	}
+	return map[string]any{"start_index": start}, true
 }
 
 // aggregated groups and aggregates; done says that the answer is there.

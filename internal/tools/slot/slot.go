@@ -91,15 +91,17 @@ var inexpressible = map[string]string{
 	reasonPaperCase:       "CASE or IIF (§3.1, limitations)",
 	reasonPaperExpression: "an expression other than a substring or a formatted date (F.1.9)",
 	reasonPaperAggregates: "several aggregates: a tool has one output, a grouping one aggregation type (D.1, E.1)",
-	reasonPaperGroup:      "an aggregate of the key that is grouped by: a grouping aggregates the others (E.1)",
-	reasonPaperBare:       "a column that is neither grouped by nor aggregated (E.1)",
-	reasonPaperHaving:     "HAVING: not among the parts of a query that are compiled (E.1)",
-	reasonPaperReplaced:   "a column that is needed after a transformation has replaced it (F.1.9)",
-	reasonPaperCount:      "a count of rows where no key is known never to be null: an aggregation takes a key (E.1)",
-	reasonPaperOffset:     "LIMIT with OFFSET: a retrieval has a limit alone (F.1.9)",
-	reasonPaperConstant:   "a constant in the SELECT list: only keys are retrieved (F.1.9)",
-	reasonPaperDistinct:   "an aggregate of DISTINCT values in groups, which have only an aggregation type (E.1)",
-	reasonPaperDate:       "a date function (§3.1, limitations)",
+	reasonPaperGroup: "an aggregate of the key that is grouped by: a grouping has a key and an aggregation type " +
+		"alone (E.1)",
+	reasonPaperBare: "a column that is neither grouped by nor aggregated (E.1), or is beside the one output of an " +
+		"aggregation (D.1)",
+	reasonPaperHaving:   "HAVING: not among the parts of a query that are compiled (E.1)",
+	reasonPaperReplaced: "a column that is needed after a transformation has replaced it (F.1.9)",
+	reasonPaperCount:    "a count of rows where no key is known never to be null: an aggregation takes a key (E.1)",
+	reasonPaperOffset:   "LIMIT with OFFSET: a retrieval has a limit alone (F.1.9)",
+	reasonPaperConstant: "a constant in the SELECT list: only keys are retrieved (F.1.9)",
+	reasonPaperDistinct: "an aggregate of DISTINCT values in groups, which have only an aggregation type (E.1)",
+	reasonPaperDate:     "a date function (§3.1, limitations)",
 	reasonPaperOrder: "the first of different values in the order of another key, in sel: a getter takes a data source " +
 		"alone (§3.2)",
 }
