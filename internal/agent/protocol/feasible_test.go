@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +207,36 @@ func feedbackTool() *task.Tool {
 			Types: []string{"object"}, Properties: []task.Property{{Name: "street", Schema: text},
 				{Name: "rooms", Schema: whole}},
 		}},
+	}
+}
+
+// TestMadeUpTextsAreOfTheirKind: what a made-up call and its result say is what an argument or a field of that name and
+// description could be.
+func TestMadeUpTextsAreOfTheirKind(t *testing.T) {
+	for _, c := range []struct{ name, description, want string }{
+		{"time", "The time of the alarm. Format: %Y-%m-%d %H:%M:%S", `^20\d\d-\d\d-\d\d \d\d:\d\d:00$`},
+		{"from", "The day. Format be like %Y-%m-%d", `^20\d\d-\d\d-\d\d$`},
+		{"from", "Begin of the talk, as HH:MM", `^\d\d:\d\d$`},
+		{"release_date", "", `^20\d\d-\d\d-\d\d$`},
+		{"email", "The address of the user.", `^[a-z]+@example\.com$`},
+		{"url", "", `^https://www\.example\.com/[a-z]+$`},
+		{"password", "The password of the user.", `^[a-z]{2}\d{4}$`},
+		{"track_id", "", `^[a-z]{2}\d{4}$`},
+		{"city", "Where the update of the guide was written.", `^[A-Z][a-z]+( [A-Z][a-z]+)?$`},
+	} {
+		for seed := range uint64(20) {
+			draw := task.Draw(seed, "kinds")
+			text := fmt.Sprint(invented(c.name, &task.Schema{Types: []string{"string"}, Description: c.description}, "", draw))
+			if !regexp.MustCompile(c.want).MatchString(text) {
+				t.Errorf("%s (%s) is %q", c.name, c.description, text)
+			}
+		}
+	}
+	text := &task.Schema{Types: []string{"string"}}
+	for seed := range uint64(400) {
+		if invented("date", text, "On 2021-01-01, at seven.", task.Draw(seed, "said")) == "2021-01-01" {
+			t.Fatal("what the request says is made up")
+		}
 	}
 }
 

@@ -163,12 +163,12 @@ func inventedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	tool, filled, missing := aimed(view)
 	if tool == nil {
 		return toldCall{tool: toolForAll, arguments: literal.Object{},
-			result: []literal.Object{{{Name: "result", Value: invented(nil, said, draw)}}}}
+			result: []literal.Object{{{Name: "result", Value: invented("result", nil, said, draw)}}}}
 	}
 	a := toldCall{tool: tool.Name, arguments: slices.Clone(filled)}
 	for _, name := range missing {
-		a.arguments = append(a.arguments, literal.Member{Name: name, Value: invented(tool.Parameters.Property(name), said,
-			draw)})
+		a.arguments = append(a.arguments, literal.Member{Name: name, Value: invented(name, tool.Parameters.Property(name),
+			said, draw)})
 	}
 	var fields []task.Property
 	if tool.Returns != nil && tool.Returns.Items != nil {
@@ -180,7 +180,7 @@ func inventedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	for range 1 + draw.IntN(2) {
 		var row literal.Object
 		for _, f := range fields {
-			row = append(row, literal.Member{Name: f.Name, Value: invented(f.Schema, said, draw)})
+			row = append(row, literal.Member{Name: f.Name, Value: invented(f.Name, f.Schema, said, draw)})
 		}
 		a.result = append(a.result, row)
 	}
@@ -193,13 +193,42 @@ var inventedNames = []string{
 	"Ilmari Dahl",
 }
 
-// invented draws a value of a type that the request does not say.
-func invented(s *task.Schema, said string, draw *rand.Rand) any {
+// inventedText draws a text of the kind that a name and a description tell; "" where they tell none. A text that is
+// plainly of another kind, such as a name for a day, would tell that it is made up.
+func inventedText(name, description string, draw *rand.Rand) string {
+	about := strings.ToLower(strings.ReplaceAll(name, "_", " ") + ": " + description)
+	tells := func(signs ...string) bool {
+		return slices.ContainsFunc(signs, func(sign string) bool {
+			return strings.HasPrefix(sign, "%") && strings.Contains(about, sign) || english.HasPhrase(about, sign)
+		})
+	}
+	date := fmt.Sprintf("%d-%02d-%02d", 2021+draw.IntN(4), 1+draw.IntN(12), 1+draw.IntN(28))
+	clock := fmt.Sprintf("%02d:%02d", 7+draw.IntN(12), 5*draw.IntN(12))
+	word := strings.ToLower(strings.Fields(inventedNames[draw.IntN(len(inventedNames))])[0])
+	switch day, hour := tells("%y-%m-%d", "yyyy-mm-dd"), tells("%h:%m", "hh:mm"); {
+	case day && hour:
+		return date + " " + clock + ":00"
+	case hour:
+		return clock
+	case day || tells("date"):
+		return date
+	case tells("email", "e-mail"):
+		return word + "@example.com"
+	case tells("url", "website"):
+		return "https://www.example.com/" + word
+	case tells("password", "token", "id", "identifier", "code"):
+		return fmt.Sprintf("%s%d", word[:2], 1000+draw.IntN(9000))
+	}
+	return ""
+}
+
+// invented draws a value of the type and the kind of an argument or a field, which the request does not say.
+func invented(name string, s *task.Schema, said string, draw *rand.Rand) any {
 	switch {
 	case s != nil && len(s.Enum) > 0:
 		return s.Enum[draw.IntN(len(s.Enum))]
 	case s != nil && mention.Takes(s, "array"):
-		return []any{invented(s.Items, said, draw)}
+		return []any{invented(name, s.Items, said, draw)}
 	case s != nil && mention.Takes(s, "boolean"):
 		return draw.IntN(2) == 0
 	case s != nil && (mention.Takes(s, "integer") || mention.Takes(s, "number")):
@@ -208,6 +237,13 @@ func invented(s *task.Schema, said string, draw *rand.Rand) any {
 				return n
 			}
 		}
+	}
+	description := ""
+	if s != nil {
+		description = s.Description
+	}
+	if text := inventedText(name, description, draw); text != "" && !strings.Contains(said, text) {
+		return text
 	}
 	at := draw.IntN(len(inventedNames))
 	for i := range inventedNames {
