@@ -63,6 +63,32 @@ func TestWrittenSetsAreTheBuiltIn(t *testing.T) {
 	}
 }
 
+// TestEditorsMarksAreNoText: a byte order mark and line ends of Windows change nothing.
+func TestEditorsMarksAreNoText(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "own")
+	if err := Write(NamePaper, dir); err != nil {
+		t.Fatal(err)
+	}
+	own, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"react.txt", "part-request.txt"} {
+		file = filepath.Join(dir, file)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		marked := "\ufeff" + strings.ReplaceAll(string(text), "\n", "\r\n")
+		if err := os.WriteFile(file, []byte(marked), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if marked, err := Open(dir); err != nil || marked.Digest != own.Digest {
+		t.Errorf("with marks: %v", err)
+	}
+}
+
 // TestMistakesAreSaid changes one file of a set and demands the place of the mistake and its name.
 func TestMistakesAreSaid(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
@@ -94,6 +120,8 @@ func TestMistakesAreSaid(t *testing.T) {
 		{"write-tool.txt", "", "write-tool.txt: this text of the user can be empty"},
 		{"react-reminder.txt", "\n", "react-reminder.txt: the file is empty"},
 		{"turn.txt", "{{- /* a turn */ -}}\n", "turn.txt: the file is empty"},
+		{"turn.txt", "{{.content}}\n\xff\n", "turn.txt:2: this line is not UTF-8 text"},
+		{"turn.txt", "\xff\xfe{\x00{\x00", "turn.txt:1: this line is not UTF-8 text"},
 		{"raect.txt", "a", "unknown file of prompts \"raect.txt\""},
 		{"notes.md", "a", "unknown file of prompts \"notes.md\""},
 	} {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/diag"
 )
@@ -124,11 +125,12 @@ func (r *reader) fail(file string, line int, format string, args ...any) {
 	r.errs = append(r.errs, diag.Usagef(format, args...).At(file, line, 0))
 }
 
-// load reads a file.
+// load reads a file. A byte order mark before its text is not a part of it.
 func (r *reader) load(name string) (file, text string, ok bool) {
 	file = name + extension
 	data, err := fs.ReadFile(r.files, path.Clean(file))
 	file = filepath.Join(r.dir, file)
+	text = strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.errs = append(r.errs, diag.Usagef("this file of the prompts is missing").At(file, 0, 0).WithHint("%s", writeAdvice))
@@ -136,8 +138,13 @@ func (r *reader) load(name string) (file, text string, ok bool) {
 		r.fail(file, 0, "%v", err)
 	case len(data) > mostBytes:
 		r.fail(file, 0, "the file is longer than %d bytes", mostBytes)
+	case !utf8.ValidString(text):
+		line := slices.IndexFunc(strings.Split(text, "\n"), func(line string) bool { return !utf8.ValidString(line) })
+		r.fail(file, line+1, "this line is not UTF-8 text")
+	default:
+		ok = true
 	}
-	return file, strings.ReplaceAll(string(data), "\r\n", "\n"), err == nil && len(data) <= mostBytes
+	return file, text, ok
 }
 
 func (r *reader) fragment(name string) {
