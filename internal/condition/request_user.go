@@ -118,7 +118,7 @@ func within(list, words []string) bool {
 	for from := 0; from+len(words) <= len(list); from++ {
 		if slices.EqualFunc(list[from:from+len(words)], words, func(a, b string) bool {
 			return a == b ||
-				english.Akin(a, b)
+				english.SameNoun(a, b)
 		}) {
 			return true
 		}

@@ -458,8 +458,8 @@ func (it *item) published() []*form {
 	return list
 }
 
-// each runs work on every database that has examples, side by side, the ones that take longest first, so that none of
-// them is left over at the end.
+// each runs work on every database that has examples, side by side. Those that take longest come first, so that no long
+// one runs alone at the end.
 func (b *builder) each(ctx context.Context, work func(context.Context, *source) error) error {
 	order := slices.Clone(b.sources)
 	slices.SortStableFunc(order, func(x, y *source) int { return cmp.Compare(y.cost(), x.cost()) })

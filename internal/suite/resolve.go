@@ -14,8 +14,8 @@ type Review struct {
 	Open      []string   // ids of instances on which as many reviewers keep as drop
 }
 
-// Resolve combines verdicts. A dropped instance has the reason that most of those give who drop it, the first by name
-// of several.
+// Resolve combines verdicts. The reason of a dropped instance is the most frequent one of its reviewers, the first by
+// name of several.
 func Resolve(verdicts []*Verdict) *Review {
 	r := &Review{}
 	byInstance, reviewers := map[string][]*Verdict{}, map[string]bool{}

@@ -244,7 +244,7 @@ type FaultProof struct {
 	Calls      int `json:"calls,omitempty"`
 	CleanTurns int `json:"clean_turns,omitempty"`
 	CleanCalls int `json:"clean_calls,omitempty"`
-	// Recovered is the kind of the plan that gave the answer, and Backup whether that plan makes one call or several.
+	// Recovered is the kind of the plan that led to the answer, and Backup whether that plan makes one call or several.
 	Recovered string `json:"recovered,omitempty"`
 	Backup    string `json:"backup,omitempty"`
 	// Twin names the world of a hopeless instance that nothing observable tells from the published one. Without such a
@@ -265,7 +265,7 @@ type Twin struct {
 	Gold       task.Gold `json:"gold"`       // of the task there
 }
 
-// PlanProof says that a plan gave the result of the SQL.
+// PlanProof says that a plan returned the result of the SQL.
 type PlanProof struct {
 	Plan   string `json:"plan"`
 	Digest string `json:"digest"` // of its result on the published world

@@ -75,8 +75,8 @@ func (t *target) readsOtherwise(e extraction) bool {
 // percent matches a percentage in a text.
 var percent = regexp.MustCompile(`(-?)(\d+)(?:\.(\d+))?(?:\s?%|\s(?i:percent|per cent)\b)`)
 
-// unpercented writes the percentage in a text as gold's only number counts: as the share of one, or as it is where gold
-// counts in hundreds. It reports false if the percentage cannot be gold's number: that counts things.
+// unpercented writes the percentage in a text as gold's only number has it: as a share of one, or as it is if gold
+// counts in hundreds. It reports false if gold's number cannot be a percentage, because it counts things.
 func (t *target) unpercented(text string) (string, bool) {
 	places := percent.FindAllStringSubmatchIndex(text, 2)
 	if len(places) != 1 || t.width != 1 || len(t.rows) != 1 || !t.rows[0][0].numeric {
@@ -109,7 +109,7 @@ func (t *target) unpercented(text string) (string, bool) {
 // hundredfold matches names of columns that count in hundreds.
 var hundredfold = regexp.MustCompile(`(?i)\b100(?:\.0*)?(?:\b|\s|$|\*)|percent|pct`)
 
-// shareOf returns what a percentage is of one, with all its digits.
+// shareOf returns a percentage as a share of one, with all its digits: 12.5 % is 0.125.
 func shareOf(sign, whole, fraction string) string {
 	whole = "00" + whole
 	whole, fraction = whole[:len(whole)-2], whole[len(whole)-2:]+fraction

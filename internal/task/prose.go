@@ -326,7 +326,7 @@ func sentenceTail(text string) string {
 // anotherClause is a clause with a subject of its own, by its name.
 var anotherClause = regexp.MustCompile(`[,.;]\s+(?:and\s+|while\s+|whereas\s+)?((?:\p{Lu}[\pL\pN'’-]*\s+)+)(?:has|have|had|is|are|was|were)\b`)
 
-// pronouns begin a clause that goes on about the same subject.
+// pronouns begin a clause that continues about the same subject.
 var pronouns = english.Set("it", "this", "that", "the", "there", "they", "he", "she", "these", "those", "its", "i", "we", "which")
 
 // compares reports whether another clause of a sentence is about something else, which may be the answer as well.
@@ -685,7 +685,7 @@ var (
 		`(?:for|as an|an) example|placeholder|hypothetical\w*)\b|\be\.g\.`)
 	vague = regexp.MustCompile(`(?i)\b(?:second|third|fourth|fifth|next)[ -](?:\w+est|most|least)\b|\b(?:or|if|unless|approximately|approx|roughly|about|around|nearly|almost|at least|at most|(?:more|less|fewer|greater) than|` +
 		`over|under|up to|between|some)\b|[~≈?<>]`)
-	// placing are words that say where or whose something is, not how much there is of it: under the flag, over Norway.
+	// placing are words that say where or whose something is, and not how much: under the flag, over Norway.
 	placing  = regexp.MustCompile(`\b(?:[Oo]ver|[Uu]nder) (?:the|this|that|its|their|his|her|[A-Z]\w*)\b`)
 	negating = regexp.MustCompile(`(?i)\b(?:no|not|never|neither|nor|none|nobody|nothing|without|except|exclud(?:e|es|ed|ing)|ruled out|instead|rather|unlike|than|but|` +
 		`however|although|false|wrong|incorrect|other|nowhere|near|outside|beyond)\b|n['’]t\b`)
@@ -702,7 +702,7 @@ var beside = regexp.MustCompile(`(?i)\b(?:north|south|east|west|left|right) of\W
 // deadline ends a phrase before a time up to which something happened.
 var deadline = regexp.MustCompile(`(?i)\bby\W*$`)
 
-// subordinate is how a clause goes on after the value that a sentence states.
+// subordinate matches how a clause continues after the value that a sentence states.
 var subordinate = regexp.MustCompile(`^,\s+(?:as|which|who|whose|where|with|according|based|because|since|having)\b`)
 
 // Sentences that say that nothing is there: all of a count of zero, and of an empty result.

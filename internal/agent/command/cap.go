@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// Cap bounds what all programs that have it use together. Beyond the bound the one that uses most is ended. It works
-// on Linux alone and looks at the processes from time to time, so a program may use more for a moment. It counts no
-// files in memory (/dev/shm), and nothing that the kernel keeps for a program. A nil Cap bounds nothing.
+// Cap bounds the memory and the processes of all programs that share it. If they exceed a bound, it ends the program
+// that uses most. It works on Linux alone and looks at the processes at intervals, so a program may use more for a
+// moment. It counts neither files in memory (/dev/shm) nor what the kernel keeps for a program. A nil Cap bounds
+// nothing.
 type Cap struct {
-	Memory    int64 // resident bytes that are not of files; 0 is no bound
-	Processes int   // threads count, too; 0 is no bound
+	Memory    int64 // resident bytes without those of files; 0 means no bound
+	Processes int   // with their threads; 0 means no bound
 
 	mu       sync.Mutex
 	programs map[chan<- string]int // the process of each program's keeper; 0 once the program is told to end
@@ -27,14 +28,15 @@ type use struct {
 	processes int
 }
 
-// A cap looks at the processes after such pauses: watchShare times as long as looking takes, within bounds.
+// The pause between two looks at the processes is watchShare times as long as a look takes, within bounds.
 const (
 	watchEvery  = 100 * time.Millisecond
 	watchSeldom = time.Second
 	watchShare  = 20
 )
 
-// enter counts the program of a keeper. The channel says why the program has to end; leave is called when it has.
+// enter adds the program of a keeper. The channel receives the reason if the program has to end; the caller calls leave
+// when the program has ended.
 func (c *Cap) enter(keeper int) (over <-chan string, leave func()) {
 	if c == nil || !canCap || c.Memory <= 0 && c.Processes <= 0 {
 		return nil, func() {}
@@ -72,7 +74,7 @@ func (c *Cap) watch(stop <-chan struct{}) {
 	}
 }
 
-// look tells the programs that use most to end, until the others keep to the bounds.
+// look tells the programs that use most to end, until the others are within the bounds.
 func (c *Cap) look(used func(keeper int) use) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -66,15 +66,15 @@ func processOf(pid int) (p usedBy, ok bool) {
 	return p, true
 }
 
-// Least values of /proc/sys/kernel/pid_max, and the version of Linux from which each namespace has its own.
+// The least value that /proc/sys/kernel/pid_max takes, and the version of Linux from which each namespace has its own.
 const (
 	leastNumbers = 301
 	numbersMajor = 6
 	numbersMinor = 14
 )
 
-// boundProcesses bounds the numbers of processes in the namespace of this process, where the kernel can: a program that
-// starts more is refused. Elsewhere its [Cap] alone ends it.
+// boundProcesses bounds the number of processes in the namespace of this process, if the kernel can: it then refuses to
+// start more. Otherwise the [Cap] alone ends a program that starts too many.
 func boundProcesses(most int) {
 	var about unix.Utsname
 	if most <= 0 || unix.Uname(&about) != nil {
@@ -85,7 +85,7 @@ func boundProcesses(most int) {
 	x, errX := strconv.Atoi(major)
 	y, errY := strconv.Atoi(minor)
 	if errX != nil || errY != nil || x < numbersMajor || x == numbersMajor && y < numbersMinor {
-		return // the number is the whole machine's
+		return // the setting is that of the whole machine
 	}
 	_ = os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(max(most, leastNumbers))), 0) // the cap remains
 }

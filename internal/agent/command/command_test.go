@@ -322,16 +322,16 @@ func TestNoNetwork(t *testing.T) {
 		if hide != nil && !command.CanHide() {
 			continue
 		}
-		var door net.Listener
+		var listener net.Listener
 		start := command.Start{Hide: hide, Listen: "127.0.0.1:9", Serve: func(l net.Listener) {
-			door = l
+			listener = l
 			go greet(l)
 		}}
 		out := run(t.Context(), t, start, append([]string{"reach", "127.0.0.1:9", "192.0.2.1:80"}, others...)...)
 		if line, _ := out.Stdout.LastLine(); line != "true false false false" {
 			t.Errorf("a program without a network reaches %q", line)
 		}
-		if c, err := door.Accept(); !errors.Is(err, net.ErrClosed) {
+		if c, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("the listener outlives the program: %v, %v", c, err)
 		}
 	}

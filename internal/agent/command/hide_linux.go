@@ -42,11 +42,11 @@ type ruleset struct {
 	files, dirs uint64
 }
 
-// hide takes from this thread, and from whatever it starts, the files under the paths of hidden, but for those under
+// hide denies this thread, and every process that it starts, the files under the paths of hidden, except those under
 // the paths of shown. A restricted process can neither inspect nor trace an unrestricted one, nor, from Linux 6.12 on,
 // send it a signal. Landlock only knows what is allowed, and allows whole trees. So hide allows each tree that contains
-// nothing hidden; of a folder on the way to something hidden, it allows the present entries one by one. Nothing can be
-// made or removed in such a folder itself.
+// nothing hidden; in a folder on the way to something hidden, it allows the present entries one by one. Nothing can be
+// created or removed in such a folder itself.
 func hide(hidden, shown []string) error {
 	version := landlockVersion()
 	if version == 0 {
@@ -96,8 +96,8 @@ func hide(hidden, shown []string) error {
 			return err
 		}
 	}
-	// The superuser's programs can read /proc/PID/environ of all, tokens of other episodes among it, by capabilities that
-	// no restriction of files takes away. A program without these capabilities needs no restriction.
+	// With these capabilities, programs of the superuser could read every /proc/PID/environ in spite of landlock,
+	// including the tokens of other episodes. Other programs do not have them.
 	for _, capability := range []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON} {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
 		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
@@ -114,7 +114,8 @@ func hide(hidden, shown []string) error {
 	return nil
 }
 
-// realPath returns the path of a file without links in it. What is not there yet is under its folder's real path.
+// realPath returns the path of a file without links in it. A file that does not exist yet gets the real path of its
+// folder.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -128,7 +129,7 @@ func realPath(path string) (string, error) {
 	return real, err
 }
 
-// allow allows what is at a path, but for what is hidden.
+// allow allows a path and everything below it, except what is hidden.
 func (r *ruleset) allow(path string, hidden []string) error {
 	if slices.Contains(hidden, path) {
 		return nil
@@ -139,14 +140,14 @@ func (r *ruleset) allow(path string, hidden []string) error {
 	}
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-		return nil // what cannot be read here is not for the program either
+		return nil // the program cannot read it either
 	}
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
 		if entry.Type()&fs.ModeSymlink != 0 {
-			continue // what it leads to has a place of its own
+			continue // its target is allowed under its own path
 		}
 		if err := r.allow(within+entry.Name(), hidden); err != nil {
 			return err
@@ -155,7 +156,7 @@ func (r *ruleset) allow(path string, hidden []string) error {
 	return nil
 }
 
-// add allows everything at and below a path; what is no longer there needs no right.
+// add allows a path and everything below it. It ignores a path that no longer exists.
 func (r *ruleset) add(path string) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -23,9 +23,9 @@ import (
 
 // Files of a keeper beside the standard ones.
 const (
-	fdCharge = 3 // the charge, as one line; its end is the order to kill everything
-	fdStatus = 4 // how the program ended
-	fdDoor   = 5 // a socket for the listener of a private network
+	fdCharge   = 3 // the charge, as one line; its end is the order to kill everything
+	fdStatus   = 4 // how the program ended
+	fdListener = 5 // a socket for the listener of a private network
 )
 
 // patience is how long a keeper may take to kill. A keeper that an agent has stopped never does.
@@ -36,9 +36,9 @@ type charge struct {
 	Path       string
 	Args, Env  []string
 	Hide, Show []string
-	// Become has the process not keep the program but become it, once the hidden files have been taken from it. A keeper
-	// starts itself once more for that: what keeps an agent must be out of its reach, and a process reaches those of its
-	// own restriction.
+	// Become makes the process hide the files and then become the program, instead of keeping it. A keeper starts itself
+	// once more for this, because it must not share the program's restriction: a restricted process can reach others under
+	// the same restriction.
 	Become bool
 	// Private says that the keeper is the first process of its own namespaces, in which it mounts a /proc.
 	Private bool
@@ -135,7 +135,7 @@ func settle(address string, processes int) error {
 	}
 	boundProcesses(processes)
 	if address != "" {
-		if err := openDoor(address); err != nil {
+		if err := passListener(address); err != nil {
 			return fmt.Errorf("network: %w", err)
 		}
 	}
@@ -161,7 +161,7 @@ func launch(order charge, s *Start, out *Outcome) (*kept, error) {
 		closeAll(theirCharge, charge)
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
-	door, theirDoor, err := newDoor(order.Listen)
+	socket, theirs, err := listenerSocket(order.Listen)
 	if err != nil {
 		closeAll(theirCharge, charge, status, theirStatus)
 		return nil, fmt.Errorf("keeper: %w", err)
@@ -172,24 +172,24 @@ func launch(order charge, s *Start, out *Outcome) (*kept, error) {
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if order.Private {
-		cmd.SysProcAttr = namespaces(door != nil)
+		cmd.SysProcAttr = namespaces(socket != nil)
 	}
-	if door != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, theirDoor)
+	if socket != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, theirs)
 	}
-	pour(cmd, s, out)
+	copyStreams(cmd, s, out)
 	err = cmd.Start()
 	closeAll(theirCharge, theirStatus)
 	if err == nil {
 		_, err = charge.Write(append(text, '\n'))
 	}
 	var listener net.Listener
-	if door != nil {
-		closeAll(theirDoor)
+	if socket != nil {
+		closeAll(theirs)
 		if err == nil {
-			listener, err = receiveListener(door)
+			listener, err = receiveListener(socket)
 		}
-		closeAll(door)
+		closeAll(socket)
 	}
 	k := &kept{
 		listener: listener, start: s, out: out, cmd: cmd, charge: charge, status: status, private: order.Private,
@@ -297,8 +297,8 @@ func Keep() int {
 }
 
 func keep(s *status) error {
-	// The death that follows the parent's belongs to a thread: this one starts the program and stays. So does a
-	// restriction.
+	// Both the signal at the parent's death and a restriction belong to a thread: this thread starts the program and
+	// stays.
 	runtime.LockOSThread()
 	unix.CloseOnExec(fdCharge)
 	unix.CloseOnExec(fdStatus)
@@ -315,7 +315,7 @@ func keep(s *status) error {
 		if err := hide(c.Hide, c.Show); err != nil {
 			return fmt.Errorf("landlock: %w", err)
 		}
-		s.Start = syscall.Exec(c.Path, c.Args, c.Env).Error() // it comes back only where it fails
+		s.Start = syscall.Exec(c.Path, c.Args, c.Env).Error() // Exec returns only if it fails
 		return nil
 	}
 	if c.Private {
@@ -343,7 +343,7 @@ func keep(s *status) error {
 	}
 	var over atomic.Bool
 	go func() {
-		_, _ = io.Copy(io.Discard, from) // its end is all it says
+		_, _ = io.Copy(io.Discard, from) // the end of the stream is the only order
 		over.Store(true)
 		killBelow(os.Getpid())
 	}()
@@ -363,7 +363,7 @@ func keep(s *status) error {
 			if how.Signaled() {
 				s.Signal = unix.SignalName(how.Signal())
 			}
-			over.Store(true) // what the program leaves behind goes with it
+			over.Store(true) // processes that outlive the program are killed
 		}
 		if over.Load() {
 			killBelow(os.Getpid())
@@ -371,7 +371,8 @@ func keep(s *status) error {
 	}
 }
 
-// begun starts the program, and where files are hidden from it, by way of this program, which becomes it.
+// begun starts the program. If files are hidden from it, begun starts this program once more, which hides them and
+// becomes the agent's.
 func begun(c *charge, s *status) (pid int, err error) {
 	attr := &syscall.ProcAttr{
 		Env: c.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
@@ -406,7 +407,7 @@ func begun(c *charge, s *status) (pid int, err error) {
 	closeAll(charge)
 	var failure []byte
 	if err == nil {
-		failure, err = io.ReadAll(status) // it ends when the program runs in the process
+		failure, err = io.ReadAll(status) // the stream ends when the program runs in the process
 	}
 	closeAll(status)
 	if err == nil && len(failure) > 0 {
@@ -423,7 +424,7 @@ func begun(c *charge, s *status) (pid int, err error) {
 func killBelow(root int) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return false // the death of the keeper ends the program at least
+		return false // the keeper's death at least ends the program
 	}
 	children := map[int][]int{}
 	dead := map[int]bool{}

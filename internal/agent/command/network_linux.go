@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// doorTime bounds how long a keeper may take to set up its network.
-const doorTime = 20 * time.Second
+// listenerTime bounds how long a keeper may take to set up its network.
+const listenerTime = 20 * time.Second
 
-// newDoor returns the two ends of a socket over which a keeper passes its listener; nil if it has no network of its
-// own.
-func newDoor(address string) (ours, theirs *os.File, err error) {
+// listenerSocket returns the two ends of a socket over which a keeper passes its listener; nil if the keeper has no
+// network of its own.
+func listenerSocket(address string) (ours, theirs *os.File, err error) {
 	if address == "" {
 		return nil, nil, nil
 	}
@@ -23,18 +23,19 @@ func newDoor(address string) (ours, theirs *os.File, err error) {
 	if err != nil {
 		return nil, nil, os.NewSyscallError("socketpair", err)
 	}
-	limit := unix.NsecToTimeval(int64(doorTime))
+	limit := unix.NsecToTimeval(int64(listenerTime))
 	if err := unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
 		return nil, nil, errors.Join(os.NewSyscallError("setsockopt", err), unix.Close(fds[0]), unix.Close(fds[1]))
 	}
-	return os.NewFile(uintptr(fds[0]), "door"), os.NewFile(uintptr(fds[1]), "door"), nil
+	return os.NewFile(uintptr(fds[0]), "listener"), os.NewFile(uintptr(fds[1]), "listener"), nil
 }
 
-// openDoor starts the loopback interface of this process's network, listens there, and passes the listener to Seatrial.
-// A listener keeps the network in which it was made, so Seatrial accepts connections from a network that it is not in.
-func openDoor(address string) error {
-	unix.CloseOnExec(fdDoor)
-	defer func() { _ = unix.Close(fdDoor) }() // the packet is sent
+// passListener starts the loopback interface of this process's network, listens there, and passes the listener to
+// Seatrial. A listener keeps the network in which it was made, so Seatrial accepts connections from a network that it
+// is not in.
+func passListener(address string) error {
+	unix.CloseOnExec(fdListener)
+	defer func() { _ = unix.Close(fdListener) }() // the packet is sent
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -58,19 +59,19 @@ func openDoor(address string) error {
 		return err
 	}
 	defer closeAll(file)
-	return unix.Sendmsg(fdDoor, []byte{0}, unix.UnixRights(int(file.Fd())), nil, 0)
+	return unix.Sendmsg(fdListener, []byte{0}, unix.UnixRights(int(file.Fd())), nil, 0)
 }
 
 // receiveListener returns the listener of a keeper; nil if the keeper ended without one, which its status explains.
-func receiveListener(door *os.File) (net.Listener, error) {
+func receiveListener(socket *os.File) (net.Listener, error) {
 	about := make([]byte, unix.CmsgSpace(4))
 	for {
-		n, size, _, _, err := unix.Recvmsg(int(door.Fd()), make([]byte, 1), about, unix.MSG_CMSG_CLOEXEC)
+		n, size, _, _, err := unix.Recvmsg(int(socket.Fd()), make([]byte, 1), about, unix.MSG_CMSG_CLOEXEC)
 		switch {
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
-			return nil, fmt.Errorf("no network after %s", doorTime)
+			return nil, fmt.Errorf("no network after %s", listenerTime)
 		case err != nil:
 			return nil, os.NewSyscallError("recvmsg", err)
 		case n == 0:

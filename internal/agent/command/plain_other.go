@@ -23,10 +23,10 @@ func CanHideProcesses() bool { return false }
 // CanCutNetwork reports whether this system can take the network from programs.
 func CanCutNetwork() bool { return false }
 
-// KeepArguments is for systems on which arguments can be erased.
+// KeepArguments does nothing: this system does not let a process erase its arguments.
 func KeepArguments() {}
 
-// Keep is for systems on which programs have keepers.
+// Keep returns an exit code: programs have no keepers on this system.
 func Keep() int { return 2 }
 
 func begin(s *Start, out *Outcome) (*kept, error) {
@@ -37,7 +37,7 @@ func begin(s *Start, out *Outcome) (*kept, error) {
 		return nil, errors.New("programs cannot have networks of their own on this system")
 	}
 	cmd := &exec.Cmd{Path: s.Path, Args: s.Args, Env: s.Env}
-	pour(cmd, s, out)
+	copyStreams(cmd, s, out)
 	group(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, &NotStartedError{Path: s.Path, Err: err}

@@ -50,11 +50,12 @@ type Outcome struct {
 // agent's program and all its children. The code that parses arguments must then call [Keep].
 const KeeperArgument = "keep-agent"
 
-// last is how long to wait for output after every process that could write it is dead.
-const last = 5 * time.Second
+// lastOutputTime is how long to wait for output after every process that could write it is dead.
+const lastOutputTime = 5 * time.Second
 
-// dying is how long the processes of a program may take to die: one that waits for a device does not. Tests shorten it.
-var dying = 30 * time.Second
+// dyingTime is how long the processes of a program may take to die: one that waits for a device does not. Tests shorten
+// it.
+var dyingTime = 30 * time.Second
 
 // NotStartedError reports that a program could not be started.
 type NotStartedError struct {
@@ -89,11 +90,11 @@ func Run(ctx context.Context, s *Start) (*Outcome, error) {
 // program is one that was started.
 type program interface {
 	wait() error
-	kill()  // everything, by asking first those who can find it
-	crush() // everything at once, where that can be
+	kill()  // everything, through the keeper, which can find it
+	crush() // everything at once, if the system can
 }
 
-// attend waits for a program, ends it when it has to end, and gives it up if it lives on.
+// attend waits for a program, ends it when it has to end, and stops waiting if it cannot be killed.
 func attend(ctx context.Context, s *Start, out *Outcome, p program, over <-chan string) error {
 	done := make(chan error, 1)
 	go func() { done <- p.wait() }()
@@ -117,23 +118,23 @@ func attend(ctx context.Context, s *Start, out *Outcome, p program, over <-chan 
 		case out.Over = <-over:
 			p.crush()
 		case <-lost:
-			return fmt.Errorf("the command cannot be killed: a process of it lives after %s", dying)
+			return fmt.Errorf("the command cannot be killed: a process of it lives after %s", dyingTime)
 		}
 		out.Killed = true
 		p.kill()
 		if lost == nil {
-			timer := time.NewTimer(dying)
+			timer := time.NewTimer(dyingTime)
 			defer timer.Stop()
 			lost = timer.C
 		}
 	}
 }
 
-// pour writes the program's standard input and reads its output.
-func pour(cmd *exec.Cmd, s *Start, out *Outcome) {
+// copyStreams writes the program's standard input and reads its output.
+func copyStreams(cmd *exec.Cmd, s *Start, out *Outcome) {
 	cmd.Stdin = strings.NewReader(s.Stdin)
 	cmd.Stdout, cmd.Stderr = out.Stdout, out.Stderr
-	cmd.WaitDelay = last
+	cmd.WaitDelay = lastOutputTime
 }
 
 // ignoreEnd drops errors that only report how a program ended: that is an outcome.

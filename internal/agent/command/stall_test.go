@@ -23,9 +23,9 @@ func (u *undying) crush() { u.crushes++ }
 // TestProgramsThatDoNotDieAreGivenUp ends a program in each of the ways in which one is ended. It lives on, as one that
 // waits for a device does: the wait for it has an end.
 func TestProgramsThatDoNotDieAreGivenUp(t *testing.T) {
-	usual := dying
-	dying = 20 * time.Millisecond
-	t.Cleanup(func() { dying = usual })
+	usual := dyingTime
+	dyingTime = 20 * time.Millisecond
+	t.Cleanup(func() { dyingTime = usual })
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	closed, over := make(chan struct{}), make(chan string, 1)

@@ -40,7 +40,7 @@ func Of(view *task.View) Mentioned {
 	take := func(from, to int, value string) {
 		m.Texts = append(m.Texts, strings.TrimSpace(value))
 		for i := from; i < to; i++ {
-			rest[i] = '.' // what is read once is neither a number nor a name as well; a full stop separates the names around it
+			rest[i] = '.' // each part is read once; a full stop separates the names around it
 		}
 	}
 	for _, at := range dateMention.FindAllStringIndex(text, -1) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// secretName matches names of parameters of an address that hold a key. Others, such as the version of an interface, do
-// not: they are no secrets.
+// secretName matches names of parameters of an address that contain a key. Others, such as the version of an interface,
+// are not secret.
 var secretName = regexp.MustCompile(`(?i)key|token|secret|sig|auth|pass|cred|^code$`)
 
 // secretsOf returns what an address keeps secret, in the forms in which it is sent.

@@ -40,7 +40,7 @@ func partsOf(content json.RawMessage) ([]part, bool) {
 	return parts, json.Unmarshal(content, &parts) == nil
 }
 
-// plain is content as text: what is no text is named in brackets.
+// plain returns content as text. A part that is no text becomes its name in brackets.
 func plain(content json.RawMessage) string {
 	parts, ok := partsOf(content)
 	if !ok {
@@ -99,8 +99,8 @@ func (f *Foreign) instruct(text string) {
 	}
 }
 
-// offer adds the specifications of tools to the head, in the form in which conversations of our own keep them. What is
-// no function is kept as it came.
+// offer adds the specifications of tools to the head, in the form in which Seatrial's own conversations keep them. A
+// tool that is not a function stays as it came.
 func (f *Foreign) offer(tools []json.RawMessage) {
 	if len(tools) == 0 {
 		return
@@ -311,7 +311,7 @@ func (u *Upstream) Embeddings() *Upstream {
 	return &own
 }
 
-// Counting is the request as it has to be sent for its streamed reply to count tokens: see [Foreign.Uncounted].
+// Counting returns the request with whatever it takes for a streamed reply to count tokens: see [Foreign.Uncounted].
 func (f *Foreign) Counting() ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(f.Body, &fields); err != nil {

@@ -26,8 +26,7 @@ type Rates struct {
 }
 
 // NewLimits makes limits. Requests are spaced evenly over the minute. Tokens flow with bursts of a tenth of a minute's
-// worth; a request reserves an estimate of its input, and what it turns out to have used above that is paid by those
-// that follow.
+// worth. A request reserves an estimate of its input; later requests pay for what it uses beyond that.
 func NewLimits(r Rates) *Limits {
 	l := &Limits{}
 	if r.Concurrency > 0 {
@@ -42,8 +41,8 @@ func NewLimits(r Rates) *Limits {
 	return l
 }
 
-// acquire waits for a slot and for the rates, in this order, so that what is sent keeps to the rates however long it
-// waited for its slot. Every success is followed by one release.
+// acquire waits for a slot and then for the rates, so that requests keep to the rates however long they waited for a
+// slot. The caller releases the slot once after every success.
 func (l *Limits) acquire(ctx context.Context, clock Clock, tokens int) error {
 	if l == nil {
 		return ctx.Err()
@@ -85,7 +84,7 @@ func (l *Limits) release() {
 	}
 }
 
-// reserveTokens takes tokens from the credit first. A request may need more than a burst: it is taken in pieces.
+// reserveTokens takes tokens from the credit first. It takes more than a burst in pieces.
 func (l *Limits) reserveTokens(now time.Time, tokens int) []*rate.Reservation {
 	if l.tokens == nil {
 		return nil

@@ -41,8 +41,9 @@ func (m *Meter) retried(reason string) {
 	m.reason = reason
 }
 
-// reserve sets estimate aside. Where that might pass the limit together with requests in flight, it waits for them,
-// since they may cost less than was set aside; where it would pass the limit without them, the limit is reached.
+// reserve sets estimate aside. If the limit might be passed together with the requests in flight, it waits for them,
+// since they may cost less than was set aside. If the limit would be passed without them too, the error is a
+// [*SpendingError].
 func (m *Meter) reserve(ctx context.Context, limit, estimate float64) error {
 	for {
 		m.mu.Lock()
@@ -65,7 +66,7 @@ func (m *Meter) reserve(ctx context.Context, limit, estimate float64) error {
 	}
 }
 
-// settle returns a reservation back and adds what was used.
+// settle releases a reservation and adds what was used.
 func (m *Meter) settle(estimate float64, used task.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

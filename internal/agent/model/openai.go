@@ -260,7 +260,7 @@ func openAICalls(raw map[string]json.RawMessage, turn int) ([]ToolCall, error) {
 	return calls, nil
 }
 
-// endsOpenAI: the counts of tokens may follow the reason why a reply ends.
+// endsOpenAI finds a reply complete when it has a finish reason; an event with the counts of tokens may follow.
 func endsOpenAI(event json.RawMessage) (complete, last bool) {
 	var part completion
 	_ = json.Unmarshal(event, &part) // what is no part of a completion is no end

@@ -13,10 +13,10 @@ import (
 // Quota bounds what clients in several processes send together. It takes the place of [Options.Limits] and
 // [Options.MaxCostUSD].
 type Quota interface {
-	// Take waits until a request to a model may be sent whose input has about that many tokens and which may cost as
-	// much. Each success is followed by one call of settle.
+	// Take waits until a request to a model may be sent. tokens estimates its input, and cost is the most that it may
+	// cost. The caller calls settle once after every success.
 	Take(ctx context.Context, model string, tokens int, costUSD float64) (settle func(task.Usage), err error)
-	// Wait says that a request to a model is tried again, and that its provider asked to wait for d; 0 if it did not.
+	// Wait reports that a request to a model is sent again, and how long its provider asked to wait: 0 if it did not say.
 	Wait(model string, d time.Duration, reason string)
 }
 
@@ -76,7 +76,7 @@ func (l *Ledger) Take(ctx context.Context, model string, tokens int, costUSD flo
 	}, nil
 }
 
-// Charge adds what was used without a permission of this ledger.
+// Charge adds what was used without this ledger's permission.
 func (l *Ledger) Charge(used task.Usage) { l.meter.settle(0, used) }
 
 // Spent returns what all processes have used so far.
@@ -95,7 +95,7 @@ func (l *Ledger) Wait(model string, d time.Duration, reason string) {
 	}
 }
 
-// Tune changes limits while they are in use; nil keeps one. It says whether any has another value now.
+// Tune changes limits while they are in use; nil keeps a limit. It reports whether any limit changed.
 func (l *Ledger) Tune(rpm, tpm *int, maxCostUSD *float64) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -223,8 +223,8 @@ func (s *session) take(key string) int {
 	return s.seen[key]
 }
 
-// release returns the occurrence back if it was not answered: the next to ask the same takes its place, so that a
-// record has no gaps.
+// release makes an unanswered occurrence available again: the next identical request takes it, so that a record has no
+// gaps.
 func (s *session) release(x *exchange) {
 	if x.n == 0 {
 		return

@@ -195,8 +195,8 @@ func (f *Foreign) read(body []byte) (fields *foreignFields, output int, err erro
 var readNames = []string{"background", "best_of", "include_usage", "input", "instructions", "max_completion_tokens",
 	"max_output_tokens", "max_tokens", "messages", "model", "n", "prompt", "stream", "stream_options", "system", "tools"}
 
-// unambiguous refuses a request that could be read here in another way than by the provider: encoding/json takes names
-// in any case, and the last of several values.
+// unambiguous refuses a request that could be read here in another way than by the provider: encoding/json matches
+// names in any case, and takes the last of several values.
 func unambiguous(object []byte) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if _, err := d.Token(); err != nil {
@@ -268,7 +268,7 @@ func (f *Foreign) Reply(status int, header http.Header, body []byte) (*Reply, er
 	return reply, c.describe(f.x, err)
 }
 
-// partial reads what came of a stream before it broke off; nil if it cannot be read.
+// partial reads the part of a stream that came before it broke off; nil if it cannot be read.
 func (f *Foreign) partial(body []byte, status int) *Reply {
 	c := f.x.client
 	events, _ := readEvents(bufio.NewReader(bytes.NewReader(body)), c.provider.ends) // why it ends is known

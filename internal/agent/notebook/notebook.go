@@ -74,7 +74,7 @@ type codeEnd struct {
 // errOver ends code whose episode is over.
 var errOver = errors.New("the episode is over")
 
-// New makes the coder of an episode.
+// New makes the notebook of an episode.
 func New(engine python.Engine, limits python.Limits, view *task.View) *Notebook {
 	tools := view.Tools
 	c := &Notebook{engine: engine, Names: NewNames(tools, codeAnswer, CodeDecline, codeAsk), handles: map[string]bool{},
@@ -120,7 +120,7 @@ func (c *Notebook) serve(ctx context.Context, function string, arguments json.Ra
 	}
 }
 
-// Start begins a block. The block before has ended.
+// Start begins a block. The previous block must have ended.
 func (c *Notebook) Start(ctx context.Context, code string) error {
 	if c.session == nil {
 		session, err := c.engine.Start(ctx, &c.setup)

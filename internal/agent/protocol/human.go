@@ -188,7 +188,7 @@ func (h *Human) anyTool() string {
 	return "TOOL"
 }
 
-// specification writes all that is said of a tool.
+// specification writes everything that the specification of a tool says.
 func (h *Human) specification(name string) string {
 	for _, t := range h.view.Tools {
 		if t.Name == name {

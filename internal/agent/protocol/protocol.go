@@ -55,7 +55,7 @@ type Info struct {
 	Loops       int    // replies in an episode, by default
 	OpenLoops   int    // the same in open worlds; 0 for Loops
 	Judges      bool   // the reply judges whether the request can be met, and ends the episode
-	Examples    bool   // it can be shown examples: see [ProtocolConfig]
+	Examples    bool   // it can be shown examples: see [Config]
 	Code        bool   // replies contain Python, for which the protocol needs an interpreter
 	Scenarios   bool   // it describes an earlier attempt, in the scenarios of [FeedbackScenarios]
 }
@@ -137,7 +137,7 @@ type dialect interface {
 }
 
 // toolsChanger is a dialect that can read calls of tools that have come into view in the course of a conversation.
-type toolsChanger interface{ grow(view *task.View) }
+type toolsChanger interface{ updateTools(view *task.View) }
 
 // offerer is a dialect that offers such tools in the request itself.
 type offerer interface {
@@ -363,8 +363,7 @@ func (c *Conversation) resume(ctx context.Context, seen []task.Observation) (tas
 	return c.await(ctx, task.Turn{})
 }
 
-// await lets the code run until it calls a function or has ended. Code that leaves a solution is followed by handing it
-// in.
+// await lets the code run until it calls a function or has ended. If the code is the solution, await then submits it.
 func (c *Conversation) await(ctx context.Context, turn task.Turn) (task.Turn, error) {
 	d := c.dialect.(*codeAct)
 	turn, err := d.coder.Await(ctx, c.script.Solution, turn)
@@ -420,7 +419,7 @@ func (c *Conversation) advance(view *task.View, seen []task.Observation) error {
 	}
 	c.shown = len(view.Tools)
 	if g, grows := c.dialect.(toolsChanger); grows {
-		g.grow(view)
+		g.updateTools(view)
 	}
 	if o, offers := c.dialect.(offerer); offers {
 		return o.offer(view, &c.request)

@@ -34,9 +34,9 @@ func (r *react) open(view *task.View) (model.Request, error) {
 	return request, nil
 }
 
-// grow adds tools that have come into view, so that their calls are read like all others. The model has read their
-// documentation in an observation.
-func (r *react) grow(view *task.View) { r.reader = reply.NewReader(view.Tools) }
+// updateTools adds tools that have come into view, so that their calls are read like all others. The model has read
+// their documentation in an observation.
+func (r *react) updateTools(view *task.View) { r.reader = reply.NewReader(view.Tools) }
 
 func (r *react) read(response *model.Reply, labels []string) decision {
 	s := reply.ReadReact(r.reader, labels, response)

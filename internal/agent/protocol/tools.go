@@ -60,7 +60,7 @@ func (l *nativeLoop) open(view *task.View) (model.Request, error) {
 	return request, nil
 }
 
-func (l *nativeLoop) grow(view *task.View) {
+func (l *nativeLoop) updateTools(view *task.View) {
 	l.reader = reply.NewReader(append(slices.Clone(view.Tools), l.own...))
 }
 

@@ -71,7 +71,7 @@ func TestReactReadsGrownTools(t *testing.T) {
 		t.Errorf("an unknown name is read as %+v", d.actions)
 	}
 	view.Tools = append(view.Tools, tool)
-	r.grow(view)
+	r.updateTools(view)
 	if d := r.read(reply, nil); len(d.actions) != 1 || d.actions[0].Tool != tool.Name ||
 		!json.Valid(d.actions[0].Arguments) {
 		t.Errorf("it is read as %+v, %+v", d.actions, d.unparsed)

@@ -97,13 +97,13 @@ func (p *Policy) judge(j *job) {
 	p.done(j)
 }
 
-// done settles a call, and has those look again that waited for it as another source.
+// done settles a call, and judges the calls again that waited for it as another source.
 func (p *Policy) done(j *job) {
 	j.state = jobDone
 	p.judgeAgain(j)
 }
 
-// judgeAgain has the call look again for which this one was another source.
+// judgeAgain judges the call again for which this one was another source.
 func (p *Policy) judgeAgain(source *job) {
 	for _, r := range p.runs {
 		for _, j := range r.jobs {
@@ -144,7 +144,7 @@ func (p *Policy) source(j *job, tool string) *job {
 			continue
 		}
 		if j != j.run.answer() {
-			return nil // it speaks of the end of the plan, not of this step
+			return nil // it is about the end of the plan, not about this step
 		}
 		r := p.runOf(plan)
 		if r != p.current {

@@ -368,7 +368,7 @@ func (p *Policy) answered(q *question, o *task.Observation) {
 		case ok:
 			p.examine(j)
 		case q.again:
-			p.refused(j, j.refusal) // the answer was of no use: somebody else may know
+			p.refused(j, j.refusal) // the answer is useless: another tactic may know more
 		default:
 			j.finding.cursor = nil
 			p.misunderstood(j, "a part of its rows is out of reach")

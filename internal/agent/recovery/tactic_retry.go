@@ -63,7 +63,7 @@ func (p *Policy) renewer() string {
 	return ""
 }
 
-// heardNothing takes any answer for one.
+// heardNothing accepts any answer.
 func heardNothing(*task.Observation) (remedy, bool) { return remedy{}, true }
 
 var repeatTactic = &tactic{

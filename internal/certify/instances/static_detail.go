@@ -97,9 +97,9 @@ func required(t *task.Tool, argument string) bool {
 	return json.Unmarshal([]byte(t.Document), &document) != nil || document.Parameters.Properties[argument].Default == nil
 }
 
-// gives reports whether a tool may return the value of an argument: its documented results have the name, or its name
-// and the first words of its description say that it gets such a value.
-func gives(t *task.Tool, argument string) bool {
+// mayReturn reports whether a tool may return the value of an argument: its documented results have the name, or its
+// name and the first words of its description say that it gets such a value.
+func mayReturn(t *task.Tool, argument string) bool {
 	want := strings.Join(english.NameWords(argument), " ")
 	if slices.ContainsFunc(results(t.Document), func(name string) bool {
 		return strings.Join(english.NameWords(name),

@@ -484,7 +484,7 @@ func (m *staticMaker) blocked(tk *task.Task, v *request.Value) (argument, reason
 		argument = cmp.Or(argument, needed)
 	}
 	for _, t := range shown {
-		if !slices.ContainsFunc(needs, func(c task.Call) bool { return c.Tool == t.Name }) && gives(t, argument) {
+		if !slices.ContainsFunc(needs, func(c task.Call) bool { return c.Tool == t.Name }) && mayReturn(t, argument) {
 			return "", ReasonObtainable
 		}
 	}

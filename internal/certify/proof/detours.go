@@ -60,8 +60,8 @@ func (w *FoundPaths) avoids(tool string) bool {
 	})
 }
 
-// shownTo lists the operations and getters that an agent of a claim is shown: getters of keys of other starting tables
-// are of no use.
+// shownTo lists the operations and getters that an agent of a claim is shown, without getters of keys that none of its
+// starting tables has.
 func (p *Prover) shownTo(c *Claim) []*task.Tool {
 	keys := map[string]bool{}
 	for _, start := range c.Starts {

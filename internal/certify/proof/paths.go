@@ -202,7 +202,7 @@ func (s *pathSearch) search(ctx context.Context) error {
 		for _, arguments := range ways {
 			s.calls[t] = append(s.calls[t], task.Call{Label: firstLabel, Tool: t.Name, Arguments: arguments})
 		}
-		could, err := s.prover.gives(ctx, t, s.gold)
+		could, err := s.prover.canReturn(ctx, t, s.gold)
 		if err != nil {
 			return err
 		}

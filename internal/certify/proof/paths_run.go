@@ -145,14 +145,14 @@ func fromArguments(statement string) bool {
 // shownRows is how many rows of a right answer are looked up in the columns that a tool returns.
 const shownRows = 4
 
-// gives reports whether a tool can return a right answer at all, as couldBe does. It matches columns by name where
+// canReturn reports whether a tool can return a right answer at all, as couldBe does. It matches columns by name where
 // the names are gold's, since agents' answers may have gold's columns in any order.
-func (p *Prover) gives(ctx context.Context, t *pathTool, gold *task.Gold) (bool, error) {
+func (p *Prover) canReturn(ctx context.Context, t *pathTool, gold *task.Gold) (bool, error) {
 	for _, answer := range gold.Answers() {
 		if len(answer.Rows) > p.config.LongestGold {
 			continue
 		}
-		could, err := p.givesAnswer(ctx, t, answer)
+		could, err := p.canReturnAnswer(ctx, t, answer)
 		if err != nil || could {
 			return could, err
 		}
@@ -160,7 +160,7 @@ func (p *Prover) gives(ctx context.Context, t *pathTool, gold *task.Gold) (bool,
 	return false, nil
 }
 
-func (p *Prover) givesAnswer(ctx context.Context, t *pathTool, answer *task.Gold) (bool, error) {
+func (p *Prover) canReturnAnswer(ctx context.Context, t *pathTool, answer *task.Gold) (bool, error) {
 	if len(t.names) != len(answer.Columns) || t.Body.SingleRow && len(answer.Rows) != 1 {
 		return false, nil
 	}

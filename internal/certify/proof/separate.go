@@ -185,15 +185,16 @@ func planBefore(t *task.Task, s *grade.Spelling) (calls []task.Action, at int, e
 	return nil, 0, fmt.Errorf("the %s plan of task %s has no call %q", s.Plan, t.ID, s.Call)
 }
 
-// gave is the result of a call on one world.
-type gave struct {
+// callResult is the result of a call on one world.
+type callResult struct {
 	digest string
 	rows   int
 }
 
 // play makes calls on a world and returns the result of the one at that position; an error also becomes a digest.
-func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.World, calls []task.Action, at int) (gave,
-	error) {
+func (x *Separator) play(
+	ctx context.Context, in *suite.Instance, w *database.World, calls []task.Action, at int,
+) (callResult, error) {
 	x.mu.Lock()
 	x.names++
 	there := *in
@@ -209,18 +210,18 @@ func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.Wo
 	env, err := x.stage.Environment(ctx, &there, episode.Seat{Header: transcript.Header{ID: id, Instance: in.ID,
 		Task: in.Task}})
 	if err != nil {
-		return gave{}, err
+		return callResult{}, err
 	}
 	for i := range calls {
 		if _, err := env.Step(ctx, task.Turn{Actions: calls[i : i+1]}); err != nil {
-			return gave{}, err
+			return callResult{}, err
 		}
 	}
 	if err := env.Settle(ctx); err != nil {
-		return gave{}, err
+		return callResult{}, err
 	}
 	if env.Timeouts() > 0 {
-		return gave{digest: "error:" + task.CodeTimeout}, nil
+		return callResult{digest: "error:" + task.CodeTimeout}, nil
 	}
 	record := env.Transcript()
 	seen := -1
@@ -233,11 +234,11 @@ func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.Wo
 			continue
 		}
 		if ev.Error != nil {
-			return gave{digest: "error:" + ev.Error.Code}, nil
+			return callResult{digest: "error:" + ev.Error.Code}, nil
 		}
-		return gave{ev.Digest, ev.Rows}, nil
+		return callResult{ev.Digest, ev.Rows}, nil
 	}
-	return gave{}, fmt.Errorf("of %d calls %d were made", at+1, seen+1)
+	return callResult{}, fmt.Errorf("of %d calls %d were made", at+1, seen+1)
 }
 
 // grow grows neighbours for the task's query, and for the query with the replaced values.

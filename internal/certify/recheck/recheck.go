@@ -59,7 +59,7 @@ type Drift struct {
 	Message  string `json:"message"`
 }
 
-// wholeSuite stands for the suite itself in a [Drift].
+// wholeSuite names the suite itself in a [Drift].
 const wholeSuite = "suite"
 
 // Suite proves every task of a suite again, on the databases in its folder, makes its instances again, and compares

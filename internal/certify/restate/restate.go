@@ -28,8 +28,8 @@ type Restater struct {
 	changed bool
 }
 
-// Forms are the right values of arguments, by the call of the right plan and the argument's name. One element is of all
-// calls.
+// Forms are the right values of arguments, by the call of the right plan and the argument's name. A single element
+// applies to all calls.
 type Forms []map[string][]task.Value
 
 // Of lists the right values of an argument of a call; calls count from 0.

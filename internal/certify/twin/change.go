@@ -20,12 +20,12 @@ import (
 
 // Bounds of the tries for one query and column, and of what is read for them.
 const (
-	maxTries   = 48
-	maxPerKind = 8
-	maxBehind  = 6      // rows that each SELECT's first results come from, taken from each SELECT's first results
-	sampleRows = 48     // from either end of a table
-	wholeTable = 20_000 // rows of the largest table whose every row may change
-	cycleOf    = 24     // values that change places in a cycle
+	maxTries      = 48
+	maxPerKind    = 8
+	maxSourceRows = 6      // rows that each SELECT's first results come from, taken from each SELECT's first results
+	sampleRows    = 48     // from either end of a table
+	wholeTable    = 20_000 // rows of the largest table whose every row may change
+	cycleOf       = 24     // values that change places in a cycle
 )
 
 // change is the statements that change a column, and the right answer after them.
@@ -121,12 +121,12 @@ func (f *Finder) tries(ctx context.Context, tk *task.Task, query *sqlast.Query, 
 	if err != nil || len(sample.rows) == 0 {
 		return nil, err
 	}
-	behind, err := f.behind(ctx, query, t, c, sample)
+	producing, err := f.producing(ctx, query, t, c, sample)
 	if err != nil {
 		return nil, err
 	}
 	w := writer{
-		column: c, rowid: rowidName(t), sample: sample, behind: behind, null: !t.Columns[t.Column(c.Column)].NotNull,
+		column: c, rowid: rowidName(t), sample: sample, producing: producing, null: !t.Columns[t.Column(c.Column)].NotNull,
 		draw: task.Draw(f.config.Seed, "twin", f.config.Database, c.Table, c.Column, query.Source),
 	}
 	for _, l := range tk.Literals {
@@ -134,7 +134,7 @@ func (f *Finder) tries(ctx context.Context, tk *task.Task, query *sqlast.Query, 
 			w.known = append(w.known, l.Value)
 		}
 	}
-	for _, b := range behind {
+	for _, b := range producing {
 		w.known = append(w.known, b.value)
 	}
 	w.known = distinct(w.known)
@@ -172,23 +172,25 @@ func (f *Finder) sample(ctx context.Context, t *schema.Table, c column) (*cells,
 	return s, nil
 }
 
-// behind returns the values of a column in the rows of its table that produce a query's first results.
-func (f *Finder) behind(ctx context.Context, query *sqlast.Query, t *schema.Table, c column, s *cells) ([]cell, error) {
+// producing returns the values of a column in the rows of its table that produce a query's first results.
+func (f *Finder) producing(
+	ctx context.Context, query *sqlast.Query, t *schema.Table, c column, s *cells,
+) ([]cell, error) {
 	facts, err := f.factsOf(ctx, query)
 	if err != nil || !s.rowid {
 		return nil, err
 	}
 	if !facts.looked {
-		rows, err := witness.Behind(ctx, f.copy, query, maxBehind)
+		rows, err := witness.SourceRows(ctx, f.copy, query, maxSourceRows)
 		if unjudged(err) != nil {
 			return nil, err
 		}
-		facts.looked, facts.behind = true, map[string][]int64{}
+		facts.looked, facts.producing = true, map[string][]int64{}
 		for _, row := range rows {
-			facts.behind[row.Table.Name] = append(facts.behind[row.Table.Name], row.Rowid)
+			facts.producing[row.Table.Name] = append(facts.producing[row.Table.Name], row.Rowid)
 		}
 	}
-	ids := facts.behind[t.Name]
+	ids := facts.producing[t.Name]
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -264,13 +266,13 @@ func literal(v task.Value) (string, bool) {
 
 // writer writes the statements that are tried.
 type writer struct {
-	column column
-	rowid  string
-	sample *cells
-	behind []cell       // in rows that produce results
-	known  []task.Value // values that the query compares with, or that its results come from
-	null   bool
-	draw   *rand.Rand
+	column    column
+	rowid     string
+	sample    *cells
+	producing []cell       // in rows that produce results
+	known     []task.Value // values that the query compares with, or that its results come from
+	null      bool
+	draw      *rand.Rand
 }
 
 // write lists the statements: the first of each kind, then the second of each. First come those that keep the
@@ -323,7 +325,7 @@ func (w *writer) swapRows() []string {
 	if !w.sample.rowid {
 		return nil
 	}
-	from := w.behind
+	from := w.producing
 	if len(from) == 0 {
 		from = w.rows()[:min(4, len(w.sample.rows))]
 	}
@@ -371,7 +373,7 @@ func (w *writer) setRows() []string {
 		return nil
 	}
 	var list []string
-	for _, b := range w.behind {
+	for _, b := range w.producing {
 		for n, y := range w.others(b.value) {
 			if n == 2 {
 				break
@@ -450,7 +452,7 @@ func (w *writer) mirror() []string {
 // leaveOut removes the value of a row that produces a result.
 func (w *writer) leaveOut() []string {
 	var list []string
-	for _, b := range w.behind {
+	for _, b := range w.producing {
 		if w.null && b.value != nil {
 			list = append(list, w.update("NULL", fmt.Sprintf("%s = %d", w.rowid, b.rowid)))
 		}

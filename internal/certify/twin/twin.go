@@ -133,9 +133,9 @@ type tool struct {
 
 // facts is what is known about a query.
 type facts struct {
-	columns []column // columns that it reads and that may change, by name
-	behind  map[string][]int64
-	looked  bool // whether the rows that produce its results were looked up
+	columns   []column // columns that it reads and that may change, by name
+	producing map[string][]int64
+	looked    bool // whether the rows that produce its results were looked up
 }
 
 // NewFinder copies the database into memory and lists what the statement of each tool reads.

@@ -137,14 +137,14 @@ type (
 	}
 	// prepared gets ready before it is added as a step.
 	prepared interface{ Prepare(m *Made) }
-	// doubled has a look-alike of other steps than itself.
-	doubled interface{ Double() []Step }
+	// resembled has a look-alike of other steps than itself, and returns them.
+	resembled interface{ Lookalike() []Step }
 	// controlled is added as a step in the control too.
 	controlled interface{ StepInControl() }
 	// bounded checks parameters that were read.
 	bounded interface{ InBounds() bool }
-	// repeated takes one more failpoint at its tool.
-	repeated interface{ Again() }
+	// repeatable takes one more failpoint at its tool.
+	repeatable interface{ AddPoint() }
 )
 
 // Target is the parameters that every kind has.
@@ -330,13 +330,13 @@ func (m *Made) assemble(in Input, f Fault) error {
 		}
 	}
 	t := f.Common()
-	double, hasDouble := f.(doubled)
+	lookalike, hasLookalike := f.(resembled)
 	_, inControl := f.(controlled)
 	switch {
 	case t.kind.Inert, t.Variant == VariantControl && !inControl:
 		return nil
-	case t.Variant == VariantLookalike && hasDouble:
-		m.Add(double.Double()...)
+	case t.Variant == VariantLookalike && hasLookalike:
+		m.Add(lookalike.Lookalike()...)
 		return nil
 	}
 	if p, ok := f.(prepared); ok {

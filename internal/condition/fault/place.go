@@ -113,7 +113,7 @@ func (k *Kind) Place(points int, variant string, in PlaceInput) (placed []Fault,
 	}
 	for p.Point = range points {
 		if k.Passes && (len(p.Taken) == len(calledTools(p.Plan)) || drawn && p.Point > 0) {
-			placed[p.Point%len(placed)].(repeated).Again()
+			placed[p.Point%len(placed)].(repeatable).AddPoint()
 			continue
 		}
 		f := k.New()

@@ -46,9 +46,9 @@ func (f *transient) Place(p *Placement) string {
 	return p.ChooseAny(&f.Target)
 }
 
-func (f *transient) Again() { f.Times++ }
+func (f *transient) AddPoint() { f.Times++ }
 
-func (f *transient) Double() []Step { return f.Note(f.Say(f.passing.Notes, TerseNotes)) }
+func (f *transient) Lookalike() []Step { return f.Note(f.Say(f.passing.Notes, TerseNotes)) }
 
 func (f *transient) Prepare(m *Made) { f.after = m.Spend(f.Tool, f.Times) }
 

@@ -216,11 +216,11 @@ func (v *Value) remains(s, form string, evidence bool) bool {
 
 // related reports whether two words are one word with other endings: director, directed.
 func related(a, b string) bool {
-	if a == b || english.Akin(a, b) {
+	if a == b || english.SameNoun(a, b) {
 		return true
 	}
 	x, y := english.Root(a), english.Root(b)
-	return len(x) >= 4 && x == y || english.Peopled(a, b)
+	return len(x) >= 4 && x == y || english.PlaceAndPeople(a, b)
 }
 
 // tells reports whether a word of a value reveals some of it.

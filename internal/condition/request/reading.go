@@ -76,7 +76,7 @@ func (p *Page) Reading(said string) *Reading {
 // Key is a hash of what the reader is asked. A reply says nothing about another question.
 func (r *Reading) Key() string { return r.Question.Key() }
 
-// Complaint says what is wrong with a text by what its reader replied, "" for nothing: the reader has to find the
+// Complaint says what is wrong with a text, judged by its reader's reply; "" if nothing is. The reader has to find the
 // request, and to state every value that stays and none that was left out.
 func (r *Reading) Complaint(reply string) string {
 	var read struct {

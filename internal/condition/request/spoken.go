@@ -21,8 +21,8 @@ type Said struct {
 	Part     bool         // it is an element of a list, or a field
 }
 
-// Spoken makes a task of a request to tools that cannot be run: nothing is known of it but its messages, the values of
-// the right calls and the tools. What [Surface] and [Value.Drop] do, they do by these alone.
+// Spoken makes a task of a request to tools that cannot be run. Only its messages, the values of the right calls and
+// the tools are known, so [Surface] and [Value.Drop] use these alone.
 func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool) *Task {
 	t := &Task{ID: id, Messages: messages, guarded: map[string]bool{}}
 	t.known = &grammar.Vocabulary{Words: map[string]bool{}, Nouns: map[string]bool{}, OfTool: true}

@@ -237,7 +237,7 @@ func (v *Value) find(s string) []mention {
 		same, kin := true, true
 		for i := range want {
 			same = same && want[i].Folded == run[i].Folded
-			kin = kin && (want[i].Folded == run[i].Folded || english.Akin(want[i].Folded, run[i].Folded))
+			kin = kin && (want[i].Folded == run[i].Folded || english.SameNoun(want[i].Folded, run[i].Folded))
 		}
 		start, end := run[0].Start, run[len(run)-1].End
 		switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/prompt"
 )
 
-// Written says what came of asking a writer for the wording of one request. Suites keep it beside what was written of
+// Written is a writer's wording of one request, and what was found of it. Suites keep it beside what was written of
 // tools.
 type Written struct {
 	// a hash of what the writer was asked, and of the values that its text may not tell
@@ -64,8 +64,8 @@ const (
 	JudgedFooled    = "fooled"    // the decoy is the same too: the judge's other verdicts say nothing either
 )
 
-// ReadWritten reads a line of what was written. It says whether the line is about a request: others are about tools,
-// and theirs to read who know them.
+// ReadWritten reads a line of what was written. It reports whether the line is about a request: lines about tools are
+// read elsewhere.
 func ReadWritten(line []byte) (w Written, ofRequest bool, err error) {
 	var about struct {
 		Condition string `json:"condition"`
@@ -82,8 +82,7 @@ func ReadWritten(line []byte) (w Written, ofRequest bool, err error) {
 	return w, true, nil
 }
 
-// LeastWritten is how much what a writer wrote has to differ from the request that it says in other words, by
-// [Unlike].
+// LeastWritten is how much a text by a writer has to differ from the request that it rewords, by [Unlike].
 const LeastWritten = 0.2
 
 // Complaints about a text. None quotes it, and none depends on a value that was left out.

@@ -214,7 +214,7 @@ func functionsOf(documents []string) ([]*callcheck.Function, error) {
 	return functions, nil
 }
 
-// The test set of When2Call (Ross et al. 2025), and the part of it that is read where the whole is not there.
+// The test set of When2Call (Ross et al. 2025), and the part of it that is read if the whole is missing.
 const (
 	whenToCallFile = "when2call_test_mcq.jsonl"
 	whenToCallPart = "when2call_test_llm_judge.jsonl"
@@ -227,8 +227,8 @@ const (
 	rightToStop = "cannot_answer"
 )
 
-// whenToCall loads When2Call. Requests to which a question or a refusal is the right reply cannot be met; of the others
-// only is known that they can.
+// whenToCall loads When2Call. Requests whose right reply is a question or a refusal cannot be met; of the others it is
+// only known that they can.
 func (l *loader) whenToCall() error {
 	name := whenToCallFile
 	data, found, err := l.read(name)

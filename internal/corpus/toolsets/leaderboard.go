@@ -53,9 +53,9 @@ var stateful = []string{"multi_turn", "memory", "web_search"}
 
 const statefulDocs = "multi_turn_func_doc"
 
-// severalTurns rejects the questions of a file of dialogues: what is right depends on what the tools return. Only of
-// those that lack something is known that they cannot be met. The file that describes their tools must exist all the
-// same, so that a copy that lacks a part is noticed.
+// severalTurns rejects the questions of a file of dialogues: what is right depends on what the tools return. It keeps
+// those that lack something: it is known that they cannot be met. The file that describes their tools must exist all
+// the same, so that a copy that lacks a part is noticed.
 func (l *loader) severalTurns(name, category string, data []byte) error {
 	if docs, err := fs.Glob(l.tree, statefulDocs+"/*.json"); err != nil || len(docs) == 0 {
 		return diag.Usagef("there is no %s/*.json, which describes the tools of %s", statefulDocs, name).At(l.dir, 0, 0).

@@ -81,9 +81,9 @@ type invocation struct {
 	malformed bool           // the arguments are JSON but not an object
 	// refers maps the labels that the arguments refer to to the indices of their calls. It omits labels that name no
 	// call.
-	refers map[string]int
-	gives  task.CallEvidence // zero if unknown or if the call failed
-	event  *transcript.Event // nil in a plan
+	refers   map[string]int
+	evidence task.CallEvidence // zero if unknown or if the call failed
+	event    *transcript.Event // nil in a plan
 }
 
 // made lists the calls of an episode in the order of their events. A label refers to the last earlier call with that
@@ -104,7 +104,7 @@ func made(t *transcript.Transcript) []invocation {
 		}
 		c.refers = referred(c.arguments, at)
 		if ev.Error == nil {
-			c.gives = task.CallEvidence{
+			c.evidence = task.CallEvidence{
 				Handle: ev.Handle, Digest: ev.Digest, Neighbours: ev.Neighbour, Rows: ev.Rows,
 			}
 		}
@@ -127,7 +127,7 @@ func planned(p *task.Plan) ([]invocation, error) {
 		c := &p.Calls[i]
 		calls[i] = invocation{tool: c.Tool, label: c.Label, arguments: c.Arguments, refers: referred(c.Arguments, at)}
 		if p.Evidence != nil {
-			calls[i].gives = p.Evidence[i]
+			calls[i].evidence = p.Evidence[i]
 		}
 		at[c.Label] = i
 	}

@@ -17,7 +17,7 @@ const errorDigest = "error:"
 // they are calls of one function with other values, also on neighbours whose rows distinguish these values.
 func (m *matching) sameResult(x, y int) bool {
 	a, g := &m.agent[x], &m.plan[y]
-	if a.gives.Handle != "" && a.gives.Handle == g.gives.Handle {
+	if a.evidence.Handle != "" && a.evidence.Handle == g.evidence.Handle {
 		return true
 	}
 	return a.alike(g) && (!a.otherValues(g) || a.heldApart(m.kind, g))
@@ -26,8 +26,8 @@ func (m *matching) sameResult(x, y int) bool {
 // alike reports whether two calls returned the same non-empty result on the published database, and the same results on
 // neighbours whose rows distinguish results.
 func (c *invocation) alike(g *invocation) bool {
-	return c.gives.Digest != "" && c.gives.Digest == g.gives.Digest && c.gives.Rows > 0 && g.gives.Rows > 0 &&
-		separated(c.gives.Neighbours, g.gives.Neighbours)
+	x, y := c.evidence, g.evidence
+	return x.Digest != "" && x.Digest == y.Digest && x.Rows > 0 && y.Rows > 0 && separated(x.Neighbours, y.Neighbours)
 }
 
 // heldApart reports whether the transcript records what both calls return on neighbours whose rows distinguish their

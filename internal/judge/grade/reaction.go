@@ -156,7 +156,7 @@ func (w *trail) read(i, start int) int {
 		troubled = troubled || !w.wentThrough(j)
 	}
 	switch {
-	case start == 0 || len(w.plans) == 0 && !troubled || w.goesOn(i, start):
+	case start == 0 || len(w.plans) == 0 && !troubled || w.continues(i, start):
 		return callFurther
 	case troubled:
 		return callAdaptation
@@ -174,10 +174,10 @@ func isUnknown(c *invocation) bool {
 	return c.event.Error != nil && c.event.Error.Code == task.CodeUnknownTool
 }
 
-// goesOn reports whether a call belongs to the agent's current ways: the ways to the answer that share most with the
+// continues reports whether a call belongs to the agent's current ways: the ways to the answer that share most with the
 // calls of earlier turns since the agent last switched. For a tool that was called before, the call must be one that
 // such a way makes and the agent has not made yet.
-func (w *trail) goesOn(i, start int) bool {
+func (w *trail) continues(i, start int) bool {
 	c := &w.calls[i]
 	most := 0
 	shares := make([]int, len(w.plans))

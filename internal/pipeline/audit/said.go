@@ -274,7 +274,7 @@ func nearText(text, value string) string {
 				for _, w := range have[from : from+n] {
 					run += w.Folded
 				}
-				if n == len(want) && slip(joined, run) || n == 1 && len(want) == 1 && english.Peopled(joined, run) {
+				if n == len(want) && slip(joined, run) || n == 1 && len(want) == 1 && english.PlaceAndPeople(joined, run) {
 					return at(from, n)
 				}
 			}

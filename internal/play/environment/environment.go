@@ -92,7 +92,7 @@ type Config struct {
 	Steps      []fault.Step // of the conditions, in the order in which they apply
 	Hint       Hint         // advice on faults, and when the agent gets it
 	// Check sends back one answer that comes before its evidence: when no call has returned a result yet, or one of the
-	// last turn with calls failed. The agent then goes on, within the same budget (ToolBench-X, prompt 21).
+	// last turn with calls failed. The agent then continues within the same budget (ToolBench-X, prompt 21).
 	Check bool
 	// User answers the agent's questions; nil if there is no user.
 	User *condition.User

@@ -153,7 +153,7 @@ func Greet(ctx context.Context, conn *nats.Conn, build Build, anyBuild bool, run
 	}
 }
 
-// Work plays until the run is finished, the worker is drained, or ctx is done. Finished is false if the run goes on
+// Work plays until the run is finished, the worker is drained, or ctx is done. Finished is false if the run continues
 // without this worker.
 func (w *Worker) Work(ctx context.Context) (finished bool, err error) {
 	w.names, w.encoder = names{w.ID}, episode.NewEncoder()

@@ -186,11 +186,11 @@ func (t *Table) Beside(built map[string]*table.Table) *table.Table {
 			lines = append(lines, l)
 		}
 	}
-	return t.lay(lines, agents)
+	return t.tableOf(lines, agents)
 }
 
-// lay makes the table of the lines.
-func (t *Table) lay(lines []*line, agents []string) *table.Table {
+// tableOf makes a table of lines.
+func (t *Table) tableOf(lines []*line, agents []string) *table.Table {
 	columns := []table.Column[*line]{
 		table.Text("", "of", func(*line) string { return t.Of }),
 		table.Text("row", "row", func(l *line) string { return l.row }),

@@ -34,7 +34,7 @@ func Beside(ctx context.Context, s Source, c *Case) (*Pair, error) {
 		return nil, fmt.Errorf("clean episode of %s: %w", c.Task, err)
 	}
 	p.clean = p.Twin.Turns()
-	unfault(p.turns, p.clean)
+	addCleanResults(p.turns, p.clean)
 	p.Divergence = Diverge(p.turns, p.clean)
 	return p, nil
 }

@@ -218,7 +218,7 @@ func TestFaultsAreShownWhereTheyTookEffect(t *testing.T) {
 		Gold:   task.Gold{Kind: task.GoldRows, Rows: []task.Row{{task.Integer(1)}}}}
 	twin := &Case{Header: transcript.Header{ID: "clean"}, Events: script(`call f {"a":1} = [1]`, `answer [1]`)}
 	p := &Pair{Case: c, Twin: twin, turns: c.Turns(), clean: twin.Turns(), Answer: compare(c)}
-	unfault(p.turns, p.clean)
+	addCleanResults(p.turns, p.clean)
 	p.Divergence = Diverge(p.turns, p.clean)
 	text := p.Text(80, false)
 	at := 0
@@ -237,7 +237,7 @@ func TestFaultsAreShownWhereTheyTookEffect(t *testing.T) {
 
 func TestCleanResultsAreShownForStruckCallsAlone(t *testing.T) {
 	turns := turnsOf("fault x", `call f {"a":1} = [9]`, `call g {} = [8]`, "fault x", `call h {} = [3]`)
-	unfault(turns, turnsOf(`call f {"a":1} = [1]`, `call g {} = [2]`, `call h {} = [3]`))
+	addCleanResults(turns, turnsOf(`call f {"a":1} = [1]`, `call g {} = [2]`, `call h {} = [3]`))
 	for i, want := range []string{"[1]", "", ""} { // another cause, the same result
 		if got := string(turns[i].Steps[0].Clean); got != want {
 			t.Errorf("turn %d: the clean result is %q, want %q", i+1, got, want)

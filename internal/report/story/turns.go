@@ -241,8 +241,8 @@ func Diverge(a, b []Turn) *Divergence {
 	return nil
 }
 
-// unfault adds to calls that a fault took effect on what the same call returned in the clean episode.
-func unfault(turns, clean []Turn) {
+// addCleanResults adds to each call on which a fault took effect the result of the same call in the clean episode.
+func addCleanResults(turns, clean []Turn) {
 	results := map[string]json.RawMessage{}
 	for i := range clean {
 		for j := range clean[i].Steps {

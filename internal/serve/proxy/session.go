@@ -340,7 +340,7 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 		}
 		return
 	}
-	params = s.meddle(active, c, params)
+	params = s.changeArguments(active, c, params)
 	s.expect(active, c)
 	if len(active) == 0 && asked == tool {
 		return
@@ -527,8 +527,8 @@ func (s *session) refused(c *call) *delivery {
 	return d
 }
 
-// meddle applies the rules that change arguments.
-func (s *session) meddle(active []*rules.Rule, c *call, params object) object {
+// changeArguments applies the rules that change arguments.
+func (s *session) changeArguments(active []*rules.Rule, c *call, params object) object {
 	for _, r := range active {
 		if r.Class() != fault.ClassArguments || !s.spend(r, c.tool) {
 			continue

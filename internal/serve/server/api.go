@@ -26,8 +26,8 @@ import (
 
 // Options say how a core is served over HTTP.
 type Options struct {
-	// Token, if it is not "", has to be borne by the caller that makes, lists or grades episodes; in an episode its own
-	// token does too.
+	// Token, if it is not "", must come with every request that makes, lists or grades episodes. Within an episode, its
+	// own token works too.
 	Token string
 	// Hosts are the names under which clients may speak to the server; nil takes any. On a loopback address they keep
 	// pages of other origins out, even if the names of their hosts resolve to that address.
@@ -48,13 +48,13 @@ const DefaultMaxBody = 4 << 20
 
 // api is the episodes API.
 type api struct {
-	core    *Episodes
-	options Options
-	indexes indexes
-	batches batches
-	desks   desks
-	openEnv *openenv.Handler
-	nemoGym *nemogym.Handler
+	core       *Episodes
+	options    Options
+	indexes    indexes
+	batches    batches
+	mcpServers mcpServers
+	openEnv    *openenv.Handler
+	nemoGym    *nemogym.Handler
 	// listings are those of views.
 	listings *training.Listings
 

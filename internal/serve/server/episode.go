@@ -182,8 +182,8 @@ func (e *Episode) End() (end, budget string) {
 	return e.end, e.budget
 }
 
-// Tools lists the tools as a listing says now, in the order of the view: before the first call as they are documented,
-// later unchanged. The list is shared and must not be changed.
+// Tools lists the tools as a listing shows them now, in the order of the view: before the first call as they are
+// documented, later unchanged. The list is shared and must not be changed.
 func (e *Episode) Tools(ctx context.Context) ([]*task.Tool, error) {
 	if err := e.take(ctx); err != nil {
 		return nil, err

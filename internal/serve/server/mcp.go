@@ -39,8 +39,8 @@ const (
 // codeClosed is the JSON-RPC error of a connection that broke: the first of those that servers may define.
 const codeClosed = -32000
 
-// desk is an MCP server for one episode. Its sessions come and go, and all act in that episode.
-type desk struct {
+// mcpServer is an MCP server for one episode. Its sessions come and go, and all act in that episode.
+type mcpServer struct {
 	episode  *Episode
 	acts     acts
 	server   *mcp.Server
@@ -51,10 +51,12 @@ type desk struct {
 	known []*task.Tool // the tools that clients know, or whose change was announced
 }
 
-// newDesk makes the server. sessionID names sessions over HTTP; nil if there is only one.
-func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded func(http.Header) bool) *desk {
+// newMCPServer makes the server. sessionID names sessions over HTTP; nil if there is only one.
+func newMCPServer(
+	e *Episode, maxDelay time.Duration, sessionID func() string, graded func(http.Header) bool,
+) *mcpServer {
 	view := e.View()
-	s := &desk{episode: e, acts: actsFor(view, e.loose), maxDelay: maxDelay, graded: graded, known: view.Tools}
+	s := &mcpServer{episode: e, acts: actsFor(view, e.loose), maxDelay: maxDelay, graded: graded, known: view.Tools}
 	text := instructions(view, &s.acts)
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "seatrial", Title: "Seatrial", Version: mcpVersion},
 		&mcp.ServerOptions{
@@ -87,7 +89,7 @@ const (
 	mcpVersion = "1"
 )
 
-func (s *desk) receive(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *mcpServer) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		switch r := request.(type) {
 		case *mcp.ListToolsRequest:
@@ -107,7 +109,7 @@ func (s *desk) receive(next mcp.MethodHandler) mcp.MethodHandler {
 // episode.
 const toolPage = 1000
 
-func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+func (s *mcpServer) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
 	from := 0
 	if r.Params != nil && r.Params.Cursor != "" {
 		var err error
@@ -159,7 +161,7 @@ type progress func(passed, total time.Duration)
 
 // act takes the step that a call is. graded says that the caller that asks may know grades. The error is a
 // [jsonrpc.Error], or that of ctx.
-func (s *desk) act(
+func (s *mcpServer) act(
 	ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, tell progress,
 ) (out *outcome, err error) {
 	span := s.episode.joined(p)
@@ -207,11 +209,11 @@ func (e *Episode) joined(p *mcp.CallToolParamsRaw) *telemetry.OpenCall {
 }
 
 // call is a call over a transport of the SDK's.
-func (s *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *mcpServer) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var tell progress
 	if token := r.Params.GetProgressToken(); token != nil {
 		tell = func(passed, total time.Duration) {
-			// Whoever does not hear it goes without.
+			// A client that misses the notification does without it.
 			_ = r.Session.NotifyProgress(ctx, progressOf(token, passed, total))
 		}
 	}
@@ -269,7 +271,7 @@ func appendField(object []byte, name string, value []byte) []byte {
 }
 
 // withGrade adds the grade of an episode that has ended, where grades are shown.
-func (s *desk) withGrade(text []byte) ([]byte, error) {
+func (s *mcpServer) withGrade(text []byte) ([]byte, error) {
 	v, err := s.episode.Verdict()
 	if err != nil {
 		return text, nil // a refusal: grades are not shown, or the episode has no grade
@@ -284,7 +286,7 @@ func (s *desk) withGrade(text []byte) ([]byte, error) {
 }
 
 // action reads what a call of a tool does.
-func (s *desk) action(p *mcp.CallToolParamsRaw) task.Action {
+func (s *mcpServer) action(p *mcp.CallToolParamsRaw) task.Action {
 	var given struct {
 		Answer           json.RawMessage
 		Reason, Question string
@@ -329,8 +331,8 @@ func spelledOut(answer json.RawMessage) json.RawMessage {
 	return answer
 }
 
-// failed says that Seatrial failed, in no words of its own: they may name what clients must not see.
-func (s *desk) failed(ctx context.Context, err error) error {
+// failed says that Seatrial failed, without the words of the error: they may name what clients must not see.
+func (s *mcpServer) failed(ctx context.Context, err error) error {
 	if refusal := refusalIn(err); refusal != nil {
 		return &jsonrpc.Error{Code: codeClosed, Message: refusal.Message}
 	}
@@ -345,7 +347,7 @@ func (s *desk) failed(ctx context.Context, err error) error {
 var changed = &mcp.Tool{Name: "changed", InputSchema: json.RawMessage(`{"type":"object"}`)}
 
 // tell tells clients of new and changed specifications.
-func (s *desk) tell(ctx context.Context) error {
+func (s *mcpServer) tell(ctx context.Context) error {
 	if !s.episode.changes() {
 		return nil
 	}
@@ -386,7 +388,7 @@ const progressEvery = 250 * time.Millisecond
 
 // hold delays an answer for as long as a condition says, within the bound, and says how far it is; tell may
 // be nil.
-func (s *desk) hold(ctx context.Context, latency time.Duration, tell progress) {
+func (s *mcpServer) hold(ctx context.Context, latency time.Duration, tell progress) {
 	if latency = min(latency, s.maxDelay); latency <= 0 {
 		return
 	}
@@ -413,7 +415,7 @@ func (s *desk) hold(ctx context.Context, latency time.Duration, tell progress) {
 }
 
 // closeSessions ends the sessions.
-func (s *desk) closeSessions() {
+func (s *mcpServer) closeSessions() {
 	for session := range s.server.Sessions() {
 		_ = session.Close() // the client is gone, or will see
 	}
@@ -433,7 +435,7 @@ func ServeMCP(ctx context.Context, e *Episode, in io.ReadCloser, out io.WriteClo
 }
 
 func serveTransport(ctx context.Context, e *Episode, t mcp.Transport, maxDelay time.Duration) error {
-	s := newDesk(e, maxDelay, nil, func(http.Header) bool { return true })
+	s := newMCPServer(e, maxDelay, nil, func(http.Header) bool { return true })
 	err := s.server.Run(ctx, t)
 	if ctx.Err() != nil {
 		return nil // the core keeps the episode as interrupted

@@ -17,10 +17,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Calls over HTTP are read and answered here, and all else of the protocol by the SDK, which decodes a call four times,
-// each time into 32 KiB that are garbage then, passes it from goroutine to goroutine, and cannot break a connection
-// off. Whatever is not exactly a call in a session that has begun is left to the SDK, which says what the protocol says
-// to it.
+// Calls over HTTP are read and answered here. The SDK would decode a call four times, each time into 32 KiB of garbage,
+// pass it from goroutine to goroutine, and could not break off a connection. It answers everything else: whatever is
+// not exactly a call in a session that has begun.
 
 // message is a message of a client's, as far as calls and their cancellation have it.
 type message struct {
@@ -44,7 +43,7 @@ type callKey struct{ session, id string }
 var plainVersions = []string{"", "2025-03-26", "2025-06-18", "2025-11-25"}
 
 // served answers a message in a session if it is a call; otherwise it makes the body readable again.
-func (h *httpDesk) served(a *api, w http.ResponseWriter, r *http.Request, session string) bool {
+func (h *httpMCPServer) served(a *api, w http.ResponseWriter, r *http.Request, session string) bool {
 	body, ok := a.body(w, r)
 	if !ok {
 		return true
@@ -89,7 +88,7 @@ func isID(id json.RawMessage) bool {
 }
 
 // begun reports whether a session is open whose client has introduced itself.
-func (h *httpDesk) begun(id string) bool {
+func (h *httpMCPServer) begun(id string) bool {
 	for session := range h.server.Sessions() {
 		if session.ID() == id {
 			return session.InitializeParams() != nil
@@ -99,7 +98,7 @@ func (h *httpDesk) begun(id string) bool {
 }
 
 // answer makes a call. It continues if the client is gone, as MCP says, and ends early where the client cancels it.
-func (h *httpDesk) answer(w http.ResponseWriter, r *http.Request, session string, m *message) {
+func (h *httpMCPServer) answer(w http.ResponseWriter, r *http.Request, session string, m *message) {
 	reply := &reply{w: w, id: m.ID}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()

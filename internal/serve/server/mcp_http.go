@@ -27,18 +27,18 @@ const (
 
 const headerSession = "Mcp-Session-Id"
 
-// desks are the MCP servers of the episodes that are open over HTTP.
-type desks struct {
+// mcpServers are the MCP servers of the episodes that are open over HTTP.
+type mcpServers struct {
 	mu       sync.Mutex
-	byHandle map[string]*httpDesk
-	sessions map[string]*httpDesk // by the id of the transport's session
-	split    map[string]bool      // agents on instances: false after a session with one call, true after the warning
+	byHandle map[string]*httpMCPServer
+	sessions map[string]*httpMCPServer // by the id of the transport's session
+	split    map[string]bool           // agents on instances: false after a session with one call, true after the warning
 }
 
-// httpDesk is a desk with its sessions over HTTP. Each episode has a table of sessions of its own: none leads to
+// httpMCPServer is an MCP server with its sessions over HTTP. Each episode has its own table of sessions: none leads to
 // another episode.
-type httpDesk struct {
-	*desk
+type httpMCPServer struct {
+	*mcpServer
 	handler http.Handler
 	shared  atomic.Bool // sessions come and go without ending the episode
 
@@ -51,16 +51,18 @@ type httpDesk struct {
 // serveMCP serves MCP: at an episode's address, and at /mcp?instance=ALIAS, where each session plays an episode of its
 // own.
 func (a *api) serveMCP(mux *http.ServeMux) {
-	a.desks = desks{byHandle: map[string]*httpDesk{}, sessions: map[string]*httpDesk{}, split: map[string]bool{}}
+	a.mcpServers = mcpServers{
+		byHandle: map[string]*httpMCPServer{}, sessions: map[string]*httpMCPServer{}, split: map[string]bool{},
+	}
 	mux.HandleFunc("/v1/episodes/{episode}/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if e := a.episode(w, r); e != nil {
-			a.deskOf(e).serve(a, w, r)
+			a.mcpServerOf(e).serve(a, w, r)
 		}
 	})
 	stranger := mcp.NewServer(&mcp.Implementation{Name: "seatrial", Version: mcpVersion}, nil)
 	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return stranger },
 		a.streamable(a.core.limits.Idle))
-	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { a.door(w, r, rest) })
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { a.serveShared(w, r, rest) })
 }
 
 // streamable returns the options of the transport. Names of hosts are looked at before. idle is when the SDK ends a
@@ -71,27 +73,27 @@ func (a *api) streamable(idle time.Duration) *mcp.StreamableHTTPOptions {
 	}
 }
 
-// deskOf returns the desk of an episode, and makes it where no one has asked for it before.
-func (a *api) deskOf(e *Episode) *httpDesk {
-	a.desks.mu.Lock()
-	defer a.desks.mu.Unlock()
-	if known := a.desks.byHandle[e.Handle]; known != nil {
+// mcpServerOf returns the MCP server of an episode, and makes it when it is first asked for.
+func (a *api) mcpServerOf(e *Episode) *httpMCPServer {
+	a.mcpServers.mu.Lock()
+	defer a.mcpServers.mu.Unlock()
+	if known := a.mcpServers.byHandle[e.Handle]; known != nil {
 		return known
 	}
-	h := &httpDesk{used: map[string]time.Time{}, underWay: map[callKey]context.CancelFunc{}}
-	h.desk = newDesk(e, a.options.MaxDelay, func() string {
+	h := &httpMCPServer{used: map[string]time.Time{}, underWay: map[callKey]context.CancelFunc{}}
+	h.mcpServer = newMCPServer(e, a.options.MaxDelay, func() string {
 		id := rand.Text()
 		h.mu.Lock()
 		h.ids = append(h.ids, id)
 		h.used[id] = a.core.now()
 		h.mu.Unlock()
-		a.desks.mu.Lock()
-		defer a.desks.mu.Unlock()
-		a.desks.sessions[id] = h
+		a.mcpServers.mu.Lock()
+		defer a.mcpServers.mu.Unlock()
+		a.mcpServers.sessions[id] = h
 		return id
 	}, func(header http.Header) bool { return a.isOperator(&http.Request{Header: header}) })
 	h.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return h.server }, a.streamable(0))
-	a.desks.byHandle[e.Handle] = h
+	a.mcpServers.byHandle[e.Handle] = h
 	go func() {
 		select {
 		case <-e.forgotten:
@@ -102,23 +104,23 @@ func (a *api) deskOf(e *Episode) *httpDesk {
 	return h
 }
 
-// leave ends the sessions of a desk, and forgets it.
-func (a *api) leave(h *httpDesk) {
+// leave ends the sessions of a server, and forgets it.
+func (a *api) leave(h *httpMCPServer) {
 	h.mu.Lock()
 	ids := slices.Clone(h.ids)
 	h.mu.Unlock()
-	a.desks.mu.Lock()
-	delete(a.desks.byHandle, h.episode.Handle)
+	a.mcpServers.mu.Lock()
+	delete(a.mcpServers.byHandle, h.episode.Handle)
 	for _, id := range ids {
-		delete(a.desks.sessions, id)
+		delete(a.mcpServers.sessions, id)
 	}
-	a.desks.mu.Unlock()
+	a.mcpServers.mu.Unlock()
 	h.closeSessions()
 }
 
 // full reports whether there is no room for another session, once those are closed in which nothing was sent for longer
 // than idle.
-func (h *httpDesk) full(now time.Time, idle time.Duration) bool {
+func (h *httpMCPServer) full(now time.Time, idle time.Duration) bool {
 	var left []*mcp.ServerSession
 	open := 0
 	h.mu.Lock()
@@ -137,7 +139,7 @@ func (h *httpDesk) full(now time.Time, idle time.Duration) bool {
 	return open >= maxSessions || all >= allSessions
 }
 
-func (h *httpDesk) serve(a *api, w http.ResponseWriter, r *http.Request) {
+func (h *httpMCPServer) serve(a *api, w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
 		if id := r.Header.Get(headerSession); id != "" {
@@ -170,14 +172,14 @@ func (h *httpDesk) serve(a *api, w http.ResponseWriter, r *http.Request) {
 	h.handler.ServeHTTP(w, r)
 }
 
-// door serves /mcp. A session that begins there plays a new episode, which ends with it. Sessions that name the same
-// episode=NAME share one, which ends by an answer, a decline, or when nothing is done for long: for clients that open a
-// session for each call.
-func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
+// serveShared serves /mcp. A session that begins there plays a new episode, which ends with it. Sessions that name the
+// same episode=NAME share one, which ends by an answer, a decline, or when nothing is done for long: for clients that
+// open a session for each call.
+func (a *api) serveShared(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 	if id := r.Header.Get(headerSession); id != "" {
-		a.desks.mu.Lock()
-		h := a.desks.sessions[id]
-		a.desks.mu.Unlock()
+		a.mcpServers.mu.Lock()
+		h := a.mcpServers.sessions[id]
+		a.mcpServers.mu.Unlock()
 		current := h != nil && h.episode == a.options.Current
 		switch {
 		case current:
@@ -195,7 +197,7 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 		return
 	}
 	if current := a.options.Current; current != nil && !r.URL.Query().Has("instance") {
-		a.deskOf(current).serve(a, w, r)
+		a.mcpServerOf(current).serve(a, w, r)
 		return
 	}
 	if !a.isOperator(r) {
@@ -244,7 +246,7 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 		a.fail(w, r, err)
 		return
 	}
-	h := a.deskOf(e)
+	h := a.mcpServerOf(e)
 	if q.Get("episode") != "" {
 		h.shared.Store(true)
 	} else {
@@ -262,11 +264,11 @@ func (a *api) abandon(ctx context.Context, e *Episode) {
 	if !silent || steps != 1 {
 		return
 	}
-	a.desks.mu.Lock()
-	defer a.desks.mu.Unlock()
+	a.mcpServers.mu.Lock()
+	defer a.mcpServers.mu.Unlock()
 	const most = 10_000 // names come from clients
-	if key := splitKey(e); !a.desks.split[key] && len(a.desks.split) < most {
-		a.desks.split[key] = false
+	if key := splitKey(e); !a.mcpServers.split[key] && len(a.mcpServers.split) < most {
+		a.mcpServers.split[key] = false
 	}
 }
 
@@ -274,12 +276,12 @@ func (a *api) abandon(ctx context.Context, e *Episode) {
 // the same instance: a client that opens a session for each call splits one attempt into several episodes.
 func (a *api) warnSplit(e *Episode) {
 	key := splitKey(e)
-	a.desks.mu.Lock()
-	warned, known := a.desks.split[key]
+	a.mcpServers.mu.Lock()
+	warned, known := a.mcpServers.split[key]
 	if known {
-		a.desks.split[key] = true
+		a.mcpServers.split[key] = true
 	}
-	a.desks.mu.Unlock()
+	a.mcpServers.mu.Unlock()
 	if known && !warned && a.core.config.Warned != nil {
 		a.core.config.Warned(fmt.Sprintf("%s ended a session on %s after one call, without an answer, and began another "+
 			"one. Each session plays an episode of its own. If the client opens a session for each call, add &episode=NAME "+

@@ -1,8 +1,8 @@
-// Package server puts the environments of a suite before agents of any kind: episodes by id over HTTP, tools as
+// Package server offers the environments of a suite to agents of any kind: episodes by id over HTTP, tools as
 // endpoints, a step API for training loops, and the documents that describe them. [Episodes] is the core, which knows
 // no transport: whatever a transport has agents do goes through [Episode.Step], into the same environment and the same
 // store as a run. What it sends must never contain gold, plans, certificates, statements of tools or another episode;
-// it asks the grader for a verdict only where the caller that started it wants grades to be shown.
+// it asks the grader for a verdict only if the caller that started it wants grades to be shown.
 package server
 
 import (

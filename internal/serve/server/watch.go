@@ -148,9 +148,9 @@ func (a *api) addressed(r *http.Request, answer http.Header) *Episode {
 		handle, _, _ := strings.Cut(rest, "/")
 		return a.core.Get(handle)
 	}
-	a.desks.mu.Lock()
-	defer a.desks.mu.Unlock()
-	if h := a.desks.sessions[cmp.Or(r.Header.Get(headerSession), answer.Get(headerSession))]; h != nil {
+	a.mcpServers.mu.Lock()
+	defer a.mcpServers.mu.Unlock()
+	if h := a.mcpServers.sessions[cmp.Or(r.Header.Get(headerSession), answer.Get(headerSession))]; h != nil {
 		return h.episode
 	}
 	return nil

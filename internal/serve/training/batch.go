@@ -79,8 +79,8 @@ type Result struct {
 	// Failed is Seatrial's own failure in this environment: nil for all else. The episode has ended then, as truncated and
 	// without a reward, and does not count; the other environments continue.
 	Failed error
-	// NotBegun is Seatrial's own failure to begin the next episode, where the environment begins again by itself. What the
-	// turn gave stands, and the environment tries again at its next turn.
+	// NotBegun is Seatrial's own failure to begin the next episode, where the environment begins again by itself. The
+	// result of the turn remains, and the environment tries again at its next turn.
 	NotBegun error
 }
 

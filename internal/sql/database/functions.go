@@ -60,7 +60,7 @@ func newCall(tls *libc.TLS, context, arguments uintptr) *call {
 	return k
 }
 
-// spend counts steps, and reports whether the call may go on.
+// spend counts steps, and reports whether the call may continue.
 func (k *call) spend(steps int) bool {
 	if k.pending += int64(steps); k.pending >= accountEvery {
 		k.account()

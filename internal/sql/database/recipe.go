@@ -26,7 +26,7 @@ type Planted struct {
 	Value         task.Value
 }
 
-// Witness is a set of rows that makes a query speak.
+// Witness is a set of rows under which a query returns something.
 type Witness struct {
 	Query int // the number of the query, for the record
 	Rows  []WitnessRow

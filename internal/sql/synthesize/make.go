@@ -12,8 +12,8 @@ import (
 // usualRows is the number of rows that a table has before queries ask for more: fewer where fewer are published.
 const usualRows = 80
 
-// found fills the tables with rows that no query needs.
-func (m *maker) found(ctx context.Context) error {
+// fill fills the tables with rows that no query needs.
+func (m *maker) fill(ctx context.Context) error {
 	for _, i := range m.sketch.Tables() {
 		t := &m.sch.Tables[i]
 		if t.View {
@@ -127,8 +127,8 @@ func (m *maker) needed(table, at int, columns []int) bool {
 	return false
 }
 
-// speak goes through the queries once and plants rows for those that have no good answer yet.
-func (m *maker) speak(ctx context.Context) error {
+// plantWitnesses goes through the queries once and plants rows for those that have no good answer yet.
+func (m *maker) plantWitnesses(ctx context.Context) error {
 	for n, it := range m.items {
 		o, err := m.look(ctx, it)
 		if err != nil {
@@ -169,7 +169,7 @@ const maxWitnesses = 6
 // a witness's own, and rows that are there before new ones.
 func (m *maker) witnesses(it *item, n int) []func() []change {
 	var list []func() []change
-	for i, w := range witness.Speak(it.q, n) {
+	for i, w := range witness.NonEmpty(it.q, n) {
 		if i == maxWitnesses {
 			break
 		}

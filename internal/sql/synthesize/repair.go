@@ -15,9 +15,9 @@ import (
 
 // Bounds of the repair of one query in one round.
 const (
-	rowsBehind     = 6            // rows of its result that are examined
+	rowsExamined   = 6            // rows of its result that are examined
 	columnsTouched = 3            // columns of each
-	mostBehind     = MaxRows + 40 // rows of its result that are changed together
+	rowsChanged    = MaxRows + 40 // rows of its result that are changed together
 )
 
 // Values that witnesses take so that they meet no others: see package witness.
@@ -212,14 +212,14 @@ func (m *maker) steps(ctx context.Context, n int, it *item) ([]step, error) {
 		}
 	}
 	var refused *database.QueryError
-	rows, err := witness.Behind(ctx, querier{m.sketch}, it.q, mostBehind)
+	rows, err := witness.SourceRows(ctx, querier{m.sketch}, it.q, rowsChanged)
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
 	if it.outcome == long {
 		return append(list, m.dropSteps(rows)...), nil
 	}
-	first := rows[:min(len(rows), rowsBehind)]
+	first := rows[:min(len(rows), rowsExamined)]
 	for _, pass := range []func(witness.Row, int, int) []step{m.setSteps, m.twinSteps, m.dropStep} {
 		for _, row := range first {
 			i := tableIndex(m.sch, row.Table.Name)

@@ -67,7 +67,8 @@ func Rows(
 		return nil, nil, fmt.Errorf("synthesize: %w", err)
 	}
 	defer m.sketch.Close()
-	for _, pass := range []func(context.Context) error{m.found, m.literals, m.speak, m.repair, m.literals, m.lookAll} {
+	passes := []func(context.Context) error{m.fill, m.literals, m.plantWitnesses, m.repair, m.literals, m.lookAll}
+	for _, pass := range passes {
 		if err := pass(ctx); err != nil {
 			return nil, nil, fmt.Errorf("synthesize database %s: %w", sch.Name, err)
 		}

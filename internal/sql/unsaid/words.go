@@ -236,7 +236,7 @@ const (
 // at its end, or a word that it abbreviates.
 func alike(w said, name string) bool {
 	stem := english.Stem(name)
-	if w.stem == stem || w.folded == name || w.folded == name+"s" || english.Akin(w.folded, name) {
+	if w.stem == stem || w.folded == name || w.folded == name+"s" || english.SameNoun(w.folded, name) {
 		return true
 	}
 	if heads[w.folded] && strings.HasSuffix(name, w.folded) && !headless[name] ||
@@ -320,7 +320,7 @@ func (r *reading) findAny(words []string, superlatives bool) mention {
 	at := nowhere
 	for i, w := range r.words {
 		named := slices.ContainsFunc(words, func(n string) bool {
-			return w.folded == n || w.folded == n+"s" || english.Akin(w.folded, n)
+			return w.folded == n || w.folded == n+"s" || english.SameNoun(w.folded, n)
 		})
 		if named || superlatives && english.Superlative(w.folded) {
 			at = at.with(i)
@@ -343,7 +343,7 @@ func (r *reading) head(t *schema.Table, i int) mention {
 		return nowhere
 	}
 	for j := range t.Columns {
-		if j != i && len(english.NameWords(t.Columns[j].Name)) > 0 && english.Akin(last(&t.Columns[j]), head) {
+		if j != i && len(english.NameWords(t.Columns[j].Name)) > 0 && english.SameNoun(last(&t.Columns[j]), head) {
 			return nowhere
 		}
 	}

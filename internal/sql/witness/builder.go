@@ -34,7 +34,7 @@ type builder struct {
 	spread      int            // which of several rows that must differ is being made, from 1
 	same        bool           // rows repeat each other
 	null        bool           // what is aggregated or counted is NULL, where it may be
-	also        []ast.Expr     // conditions that the rows of their SELECT also meet: see [Speak]
+	also        []ast.Expr     // conditions that the rows of their SELECT also meet: see [NonEmpty]
 }
 
 type cellState int

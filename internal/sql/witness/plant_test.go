@@ -95,7 +95,7 @@ func speaks(r *task.Result) bool {
 	return false
 }
 
-func TestFirstWitnessMakesSpiderSpeak(t *testing.T) {
+func TestFirstWitnessMakesSpiderNonEmpty(t *testing.T) {
 	total, silent := 0, 0
 	eachSpiderDatabase(t, func(_ *testDB, s *schema.Database, queries []spiderQuery) {
 		seen := map[string]bool{}

@@ -171,7 +171,7 @@ func (t *Transcript) Append(e Event) {
 }
 
 // StaleClient reports whether the episode's client was notified of a changed list of tools, never listed the tools
-// again, and went on: whatever the agent did then, it did with tools that no longer exist as listed.
+// again, and continued: whatever the agent did then, it did with tools that no longer exist as listed.
 func (t *Transcript) StaleClient() bool {
 	changed := false
 	for i := range t.Events {

@@ -237,12 +237,12 @@ func Identifier(s string) string {
 	return strings.Join(fields, "_")
 }
 
-// Either returns not if no is set, else yes.
-func Either(no bool, yes, not string) string {
-	if no {
-		return not
+// Either returns the second text if second is set, else the first.
+func Either(second bool, a, b string) string {
+	if second {
+		return b
 	}
-	return yes
+	return a
 }
 
 // Sentence ends a text with a full stop.

@@ -58,8 +58,8 @@ func cutEnding(w string, endings []string, least int) string {
 	return w
 }
 
-// Akin reports whether one of two words in lower case is the plural or the possessive form of the other.
-func Akin(a, b string) bool {
+// SameNoun reports whether one of two words in lower case is the plural or the possessive form of the other.
+func SameNoun(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -67,8 +67,8 @@ func Akin(a, b string) bool {
 		strings.HasSuffix(a, "f") && b == a[:len(a)-1]+"ves")
 }
 
-// Peopled reports whether two words in lower case are a place and its people or language: Malta, Maltese.
-func Peopled(a, b string) bool {
+// PlaceAndPeople reports whether two words in lower case are a place and its people or language: Malta, Maltese.
+func PlaceAndPeople(a, b string) bool {
 	shared := 0
 	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
 		shared++

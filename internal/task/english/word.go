@@ -133,12 +133,13 @@ var FunctionWords = Set(
 	"list", "return",
 )
 
-// noSuperlatives are words that end like one.
-var noSuperlatives = Set("request", "interest", "forest", "guest", "contest", "harvest", "invest", "protest", "suggest",
-	"arrest", "chest", "crest", "quest", "digest", "honest", "modest", "manifest", "priest", "conquest", "bequest")
+// notSuperlatives are words with the ending of a superlative that are none.
+var notSuperlatives = Set("request", "interest", "forest", "guest", "contest", "harvest", "invest", "protest",
+	"suggest", "arrest", "chest", "crest", "quest", "digest", "honest", "modest", "manifest", "priest", "conquest",
+	"bequest")
 
 // Superlative reports whether a word in lower case has the ending of a superlative: longest, but not forest. Most and
 // least have none.
 func Superlative(word string) bool {
-	return len(word) > 4 && strings.HasSuffix(word, "est") && !noSuperlatives[word]
+	return len(word) > 4 && strings.HasSuffix(word, "est") && !notSuperlatives[word]
 }

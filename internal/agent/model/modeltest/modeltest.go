@@ -168,7 +168,7 @@ func NewServerWithKey(script func(Chat) Response, key string) *Server {
 	return s
 }
 
-// Play starts a server that behaves so.
+// Play starts a server with this behaviour.
 func (b Behaviour) Play() *Server {
 	s := &Server{script: b.Answer}
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

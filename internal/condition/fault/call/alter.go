@@ -118,7 +118,7 @@ func (f *alteration) Replicas(t *task.Tool) []*task.Tool {
 }
 
 // Double echoes the arguments as they were given.
-func (f *alteration) Double() []fault.Step { return []fault.Step{&echo{f}} }
+func (f *alteration) Lookalike() []fault.Step { return []fault.Step{&echo{f}} }
 
 type echo struct{ *alteration }
 

@@ -62,9 +62,9 @@ func (f *rateLimit) Place(p *fault.Placement) string {
 	return p.ChooseAny(&f.Target)
 }
 
-func (f *rateLimit) Again() { f.Wait++ }
+func (f *rateLimit) AddPoint() { f.Wait++ }
 
-func (f *rateLimit) Double() []fault.Step {
+func (f *rateLimit) Lookalike() []fault.Step {
 	return f.Note(f.Say(quotaNotes, fault.TerseNotes))
 }
 

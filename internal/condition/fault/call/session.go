@@ -72,7 +72,7 @@ func (f *session) Place(p *fault.Placement) string {
 	return p.ChooseAny(&f.Target)
 }
 
-func (f *session) Again() { f.Renewals++ }
+func (f *session) AddPoint() { f.Renewals++ }
 
 func (f *session) Companions(in fault.Input, m *fault.Made) error {
 	if m.Companion(fault.CompanionTool(in, ToolRenew,
@@ -82,7 +82,7 @@ func (f *session) Companions(in fault.Input, m *fault.Made) error {
 	return nil
 }
 
-func (f *session) Double() []fault.Step {
+func (f *session) Lookalike() []fault.Step {
 	return f.Note(f.Say(oldSessionNotes, fault.TerseNotes))
 }
 

@@ -37,7 +37,7 @@ func (f *allUnavailable) Place(p *fault.Placement) string {
 	return ""
 }
 
-func (f *allUnavailable) Double() []fault.Step {
+func (f *allUnavailable) Lookalike() []fault.Step {
 	return f.NoteOn(fault.ToolsOf(f.Paths), f.Say(retiringNotes, fault.TerseNotes))
 }
 

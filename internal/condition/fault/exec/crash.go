@@ -86,9 +86,9 @@ func (f *crash) Place(p *fault.Placement) string {
 	return ""
 }
 
-func (f *crash) Again() { f.Times++ }
+func (f *crash) AddPoint() { f.Times++ }
 
-func (f *crash) Double() []fault.Step {
+func (f *crash) Lookalike() []fault.Step {
 	return f.Fields(
 		f.mark(true), fault.String("warning", f.Say(crashNotes, fault.TerseNotes)),
 	)

@@ -50,7 +50,7 @@ func (f *firstTried) Place(p *fault.Placement) string {
 	return ""
 }
 
-func (f *firstTried) Double() []fault.Step {
+func (f *firstTried) Lookalike() []fault.Step {
 	return f.NoteOn(fault.ToolsOf(f.Paths), f.Say(retiringNotes, fault.TerseNotes))
 }
 

@@ -57,7 +57,7 @@ func (f *standby) Replicas(t *task.Tool) []*task.Tool {
 	return []*task.Tool{fault.Replica(t, name, "Does the same as `"+t.Name+"`, on another server. "+t.Description)}
 }
 
-func (f *standby) Double() []fault.Step { return f.Note(f.Say(retiringNotes, fault.TerseNotes)) }
+func (f *standby) Lookalike() []fault.Step { return f.Note(f.Say(retiringNotes, fault.TerseNotes)) }
 
 // Refuse implements [fault.Refuser].
 func (f *standby) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {

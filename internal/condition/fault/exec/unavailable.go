@@ -68,7 +68,7 @@ func (f *unavailable) Place(p *fault.Placement) string {
 	return reason
 }
 
-func (f *unavailable) Double() []fault.Step { return f.Note(f.Say(retiringNotes, fault.TerseNotes)) }
+func (f *unavailable) Lookalike() []fault.Step { return f.Note(f.Say(retiringNotes, fault.TerseNotes)) }
 
 // Refuse implements [fault.Refuser].
 func (f *unavailable) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {

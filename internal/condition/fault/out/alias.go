@@ -82,7 +82,7 @@ func isFigure(v task.Value) bool {
 // InBounds reports whether the parameters can be used.
 func (f *alias) InBounds() bool { return f.ColumnTarget.InBounds() && f.Prefix != "" }
 
-func (f *alias) Double() []fault.Step {
+func (f *alias) Lookalike() []fault.Step {
 	return f.Fields(
 		fault.Nested(f.Word(legendNames), fault.Nested(f.Field, fault.String(f.Prefix+"-0", "not yet assigned"))),
 	)

@@ -76,7 +76,7 @@ func (f *form) Place(p *fault.Placement) string {
 		})
 }
 
-func (f *form) Double() []fault.Step { return f.Fields(f.writing.double(f)) }
+func (f *form) Lookalike() []fault.Step { return f.Fields(f.writing.double(f)) }
 
 // ChangeResult implements [fault.ResultStep].
 func (f *form) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {

@@ -50,7 +50,7 @@ func (f *nullSentinel) Place(p *fault.Placement) string {
 		func(_ *fault.Site, _ task.Column, values []task.Value) bool { return slices.Contains(values, nil) })
 }
 
-func (f *nullSentinel) Double() []fault.Step {
+func (f *nullSentinel) Lookalike() []fault.Step {
 	return f.Fields(fault.Nested(f.Word(missingNames), fault.JSON(f.Field, "null")))
 }
 

@@ -84,7 +84,7 @@ func (f *truncated) Companions(in fault.Input, m *fault.Made) error {
 	return nil
 }
 
-func (f *truncated) Double() []fault.Step {
+func (f *truncated) Lookalike() []fault.Step {
 	return f.Fields(fault.Int("page", 1), fault.JSON(f.Word(cursorNames), "null"))
 }
 

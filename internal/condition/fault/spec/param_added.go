@@ -112,7 +112,7 @@ func (f *paramAdded) Place(p *fault.Placement) string {
 	return ""
 }
 
-func (f *paramAdded) Double() []fault.Step {
+func (f *paramAdded) Lookalike() []fault.Step {
 	return f.Note(f.Say(additionNotes, fault.TerseNotes, "{name}", f.Argument))
 }
 

@@ -95,7 +95,7 @@ func given(s *fault.Site) []string {
 	return names
 }
 
-func (f *paramRenamed) Double() []fault.Step {
+func (f *paramRenamed) Lookalike() []fault.Step {
 	return f.Note(f.Say(renamingNotes, fault.TerseNotes, "{old}", f.Argument, "{new}", f.NewName))
 }
 

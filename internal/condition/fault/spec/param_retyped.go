@@ -153,7 +153,7 @@ func (f *paramRetyped) convertible(arguments map[string]any) bool {
 
 func isYear(n int64) bool { return n >= 1000 && n <= 2999 }
 
-func (f *paramRetyped) Double() []fault.Step {
+func (f *paramRetyped) Lookalike() []fault.Step {
 	return f.Note(f.Say(retypingNotes, fault.TerseNotes, "{name}", f.Argument, "{wanted}", f.expected()))
 }
 

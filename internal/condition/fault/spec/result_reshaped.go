@@ -52,7 +52,9 @@ func (f *resultReshaped) Place(p *fault.Placement) string {
 	return reason
 }
 
-func (f *resultReshaped) Double() []fault.Step { return f.Fields(fault.Int(f.Word(versionNames), 2)) }
+func (f *resultReshaped) Lookalike() []fault.Step {
+	return f.Fields(fault.Int(f.Word(versionNames), 2))
+}
 
 // ChangeResult implements [fault.ResultStep].
 func (f *resultReshaped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {

@@ -154,7 +154,7 @@ func (f *unit) InBounds() bool {
 	return f.ColumnTarget.InBounds() && f.Factor > 1 && f.Factor <= maxFactor && f.part() != ""
 }
 
-func (f *unit) Double() []fault.Step {
+func (f *unit) Lookalike() []fault.Step {
 	return f.Fields(fault.Nested(f.Word(unitNames), fault.String(f.Field, cmp.Or(f.Usual, "ones"))))
 }
 

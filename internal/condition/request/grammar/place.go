@@ -266,7 +266,7 @@ func (p *Place) near(noun string) bool {
 	fields := strings.Fields(noun)
 	head := fields[len(fields)-1]
 	return slices.ContainsFunc(p.left, func(w english.Word) bool {
-		return w.Folded == head || english.Akin(w.Folded,
+		return w.Folded == head || english.SameNoun(w.Folded,
 			head)
 	})
 }
@@ -446,4 +446,4 @@ func (p *Place) knownNoun(w string) bool {
 // singularNoun reports whether a noun of the schema is in the singular.
 func singularNoun(w string) bool { return english.Singular([]string{w})[0] == w }
 
-func akinOrSame(a, b string) bool { return a == b || english.Akin(a, b) }
+func akinOrSame(a, b string) bool { return a == b || english.SameNoun(a, b) }

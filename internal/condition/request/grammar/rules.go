@@ -404,7 +404,7 @@ func (p *Place) called(n *Naming) (Edit, fit) {
 // several leaves out the first of two values after the plural of what they are.
 func (p *Place) several(n *Naming) (Edit, fit) {
 	w, next := p.Before(1), p.next(1)
-	if w == "" || singularNoun(w) || !english.Akin(n.Noun, w) || !p.known.Words[w] ||
+	if w == "" || singularNoun(w) || !english.SameNoun(n.Noun, w) || !p.known.Words[w] ||
 		next != "and" && next != "or" {
 		return Edit{}, unfit
 	}

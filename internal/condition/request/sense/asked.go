@@ -114,7 +114,7 @@ func begun(set map[string]bool, w string) bool {
 func sameStart(a, b string, least int) bool { return min(len(a), len(b)) >= least && a[:4] == b[:4] }
 
 // akin reports whether two words are related, or long enough to be told by their start.
-func akin(a, b string, least int) bool { return english.Akin(a, b) || sameStart(a, b, least) }
+func akin(a, b string, least int) bool { return english.SameNoun(a, b) || sameStart(a, b, least) }
 
 // misses reports whether a text asks for something else than the query returns: for a column that it does not return,
 // or for the things themselves where it returns something about them. What the request itself asks for counts as

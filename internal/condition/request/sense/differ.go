@@ -37,14 +37,14 @@ type Difference int
 // The degrees of a difference.
 const (
 	NoDifference Difference = iota
-	Doubtful                // a word has no counterpart, or another one: only who understands both can say
-	Certain                 // it says the opposite, or does otherwise with bounds, conditions or rows
+	Doubtful                // a word has no counterpart, or a different one: only a reader who understands both can tell
+	Certain                 // it says the opposite, or differs in bounds, conditions or rows
 )
 
-// Differ says whether a text asks for something else than its request: it turns a comparison or a choice round, and,
-// by the query, counts what the request lists or lists what it counts, names a column that the query does not read,
-// orders or cuts rows otherwise, leaves out what the request says of the schema, or makes an example of a condition.
-// Values are ignored; the query is nil where tools cannot be run.
+// Differ says whether a text asks for something else than its request. It does if it reverses a comparison or a choice.
+// By the query it also does if it counts what the request lists or lists what it counts, names a column that the query
+// does not read, orders or limits rows in another way, leaves out what the request says of the schema, or turns a
+// condition into an example. Values are ignored; the query is nil for tools that cannot be run.
 func Differ(q *sqlast.Query, own, said string, values []string) Difference {
 	own, said = apart(own), apart(said)
 	if denial(own, said, values) || turns(own, said, values, q != nil && alternatives.MatchString(q.Source)) {

@@ -10,14 +10,14 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// maxSpoken bounds the conditions of a SELECT list for which [Speak] makes rows.
-const maxSpoken = 6
+// maxInner bounds the conditions of a SELECT list for which [NonEmpty] makes rows.
+const maxInner = 6
 
-// Speak returns witnesses under which the answer to q, the query with that number, has a value other than NULL or 0.
+// NonEmpty returns witnesses under which the answer to q, the query with that number, has a value other than NULL or 0.
 // Their rows satisfy every condition and, each in turn, the conditions inside its SELECT lists, HAVING and ORDER BY (of
 // CASE, of IIF, and comparisons that an aggregate reads), so no share or sum is over nothing. If q takes the first rows
 // of an order, there are more rows than it takes, and they differ. The result depends on the query alone.
-func Speak(q *sqlast.Query, number int) []database.Witness {
+func NonEmpty(q *sqlast.Query, number int) []database.Witness {
 	p := &planter{Facts: fact.Facts{Q: q, KeysHold: true}, number: number, seen: map[string]bool{}}
 	p.add(func(b *builder) { b.statement(q.Stmt, nil) })
 	conditions := p.inner()
@@ -51,7 +51,7 @@ func Speak(q *sqlast.Query, number int) []database.Witness {
 func (p *planter) inner() []ast.Expr {
 	var list []ast.Expr
 	add := func(e ast.Expr) {
-		if len(list) < maxSpoken && !slices.Contains(list, e) {
+		if len(list) < maxInner && !slices.Contains(list, e) {
 			list = append(list, e)
 		}
 	}

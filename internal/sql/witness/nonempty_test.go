@@ -21,8 +21,9 @@ func fleetSchema(t testing.TB) *schema.Database {
 	return s
 }
 
-// TestSpeak asks queries on databases that hold one witness each: under some witness the answer is more than NULL or 0.
-func TestSpeak(t *testing.T) {
+// TestNonEmpty asks queries on databases that hold one witness each: under some witness the answer is more than NULL or
+// 0.
+func TestNonEmpty(t *testing.T) {
 	s := fleetSchema(t)
 	for _, text := range []string{
 		"SELECT CAST(SUM(CASE WHEN flag = 'PA' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(*) FROM ship",
@@ -39,7 +40,7 @@ func TestSpeak(t *testing.T) {
 			t.Fatal(err)
 		}
 		spoke := false
-		for _, w := range Speak(q, 3) {
+		for _, w := range NonEmpty(q, 3) {
 			r := holding(t, s, w).query(t, text)
 			v := r.Rows[0][0]
 			spoke = spoke || v != nil && v != task.Integer(0) && v != task.Real(0.0)
@@ -47,15 +48,15 @@ func TestSpeak(t *testing.T) {
 		if !spoke {
 			t.Errorf("no witness makes it speak: %s", text)
 		}
-		if a, b := Speak(q, 3), Speak(q, 3); fmt.Sprint(a) != fmt.Sprint(b) {
+		if a, b := NonEmpty(q, 3), NonEmpty(q, 3); fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Errorf("two calls differ: %s", text)
 		}
 	}
 }
 
-// TestBehind drops the rows behind a result, and looks whether it is another one then; rows that are not behind it do
-// not matter to it.
-func TestBehind(t *testing.T) {
+// TestSourceRows drops the rows that a result is made from, and checks that the result then differs; other rows do not
+// change it.
+func TestSourceRows(t *testing.T) {
 	s := fleetSchema(t)
 	db := memoryDB(t, fleetDDL+`
 		INSERT INTO ship VALUES (1,'Anne','PA',10.5),(2,'Berta','DE',20),(3,'Cora','PA',30),(4,'Dora',NULL,30);
@@ -85,7 +86,7 @@ func TestBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := Behind(t.Context(), db, q, c.most)
+		rows, err := SourceRows(t.Context(), db, q, c.most)
 		if err != nil {
 			t.Fatalf("%s: %v", c.text, err)
 		}

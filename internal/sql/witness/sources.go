@@ -19,10 +19,10 @@ type Row struct {
 	Columns []int
 }
 
-// Behind lists the table rows that produce the first rows of the query's SELECTs, at most most for each SELECT and
+// SourceRows lists the table rows that produce the first rows of the query's SELECTs, at most most for each SELECT and
 // source, those of the outermost SELECT first. It skips SELECTs that depend on an outer row, and those whose rows
 // cannot be queried. Errors are those of w.
-func Behind(ctx context.Context, w Querier, q *sqlast.Query, most int) ([]Row, error) {
+func SourceRows(ctx context.Context, w Querier, q *sqlast.Query, most int) ([]Row, error) {
 	d := newDetector(q)
 	var rows []Row
 	var failure error
@@ -35,7 +35,7 @@ func Behind(ctx context.Context, w Querier, q *sqlast.Query, most int) ([]Row, e
 			return true
 		}
 		for _, c := range s.Cores {
-			found, err := d.behind(ctx, w, s, c.(*ast.SelectQuery), most)
+			found, err := d.sourceRows(ctx, w, s, c.(*ast.SelectQuery), most)
 			if err != nil {
 				failure = err
 			}
@@ -46,7 +46,7 @@ func Behind(ctx context.Context, w Querier, q *sqlast.Query, most int) ([]Row, e
 	return rows, failure
 }
 
-func (d *detector) behind(
+func (d *detector) sourceRows(
 	ctx context.Context, w Querier, s *ast.SelectStmt, core *ast.SelectQuery, most int,
 ) ([]Row, error) {
 	var rowids []string
