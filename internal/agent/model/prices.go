@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -73,12 +71,9 @@ const PricesHint = "prices: [{model: openai/NAME, input: 0.15, output: 0.60}], i
 // (YAML reads 012 as 10) are errors. All that is wrong is reported, each with its place in file, as a joined error of
 // exit code 2.
 func ParsePrices(file string, data []byte) (*Prices, error) {
-	if err := diag.CheckYAML(file, data); err != nil {
-		return nil, err
-	}
-	tree, err := parser.ParseBytes(data, 0)
+	tree, err := diag.ParseYAML(file, data)
 	if err != nil {
-		return nil, syntaxError(file, err)
+		return nil, err
 	}
 	r := &priceReader{file: file, table: &Prices{exact: map[string]Price{}}, seen: map[string]bool{}}
 	documents := slices.DeleteFunc(slices.Clone(tree.Docs), func(d *ast.DocumentNode) bool { return d.Body == nil })
@@ -97,19 +92,6 @@ func ParsePrices(file string, data []byte) (*Prices, error) {
 		return cmp.Or(cmp.Compare(len(b.prefix), len(a.prefix)), cmp.Compare(a.prefix, b.prefix))
 	})
 	return r.table, nil
-}
-
-// syntaxError keeps the parser's one-line message and position.
-func syntaxError(file string, err error) error {
-	var positioned interface {
-		GetToken() *token.Token
-		GetMessage() string
-	}
-	if errors.As(err, &positioned) && positioned.GetToken() != nil && positioned.GetToken().Position != nil {
-		at := positioned.GetToken().Position
-		return diag.Usagef("not YAML: %s", positioned.GetMessage()).At(file, at.Line, at.Column)
-	}
-	return diag.Usagef("not YAML: %v", err).At(file, 0, 0)
 }
 
 type priceReader struct {

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -128,16 +126,9 @@ func readConfig(path string, root *cobra.Command) (map[string]map[string]setting
 	if err != nil {
 		return nil, diag.Usagef("the configuration cannot be read: %v", err).WithHint("give --config an existing YAML file")
 	}
-	if err := diag.CheckYAML(path, data); err != nil {
-		return nil, err
-	}
-	file, err := parser.ParseBytes(data, 0)
+	file, err := diag.ParseYAML(path, data)
 	if err != nil {
-		var syntax *yaml.SyntaxError
-		if errors.As(err, &syntax) && syntax.Token != nil {
-			return nil, diag.Usagef("%s", syntax.Message).At(path, syntax.Token.Position.Line, syntax.Token.Position.Column)
-		}
-		return nil, diag.Usagef("%v", err).At(path, 0, 0)
+		return nil, err
 	}
 	out := map[string]map[string]setting{}
 	for _, doc := range file.Docs {

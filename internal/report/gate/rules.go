@@ -5,10 +5,8 @@ package gate
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -61,12 +59,12 @@ const (
 
 // Parse reads a file of rules. Errors name the line.
 func Parse(path string, data []byte) (*Rules, error) {
-	if err := diag.CheckYAML(path, data); err != nil {
-		return nil, err
-	}
 	r := &Rules{Alpha: DefaultAlpha, Beta: DefaultBeta, Cluster: report.ClusterSQL}
-	if err := yaml.UnmarshalWithOptions(data, r, yaml.Strict()); err != nil {
-		return nil, yamlError(path, err)
+	if e := diag.DecodeYAML(path, data, r); e != nil {
+		if e.Hint == "" {
+			e.Hint = formHint
+		}
+		return nil, e
 	}
 	if len(r.Rules) == 0 && r.Alpha == 0 { // the decoder sets all fields to zero if the file contains nothing
 		return nil, diag.Usagef("the file contains no rules").At(path, 1, 1).WithHint("%s", sampleRules)
@@ -82,30 +80,9 @@ func Parse(path string, data []byte) (*Rules, error) {
 // sampleRules is a whole file.
 const sampleRules = "rules: [{measure: success, at_least: 0.8}]"
 
-// yamlError says where a file is not YAML or has another form than [Rules].
-func yamlError(path string, err error) *diag.Error {
-	var placed yaml.Error
-	if !errors.As(err, &placed) || placed.GetToken() == nil {
-		return diag.Usagef("not YAML: %v", err).At(path, 0, 0).WithHint("%s", sampleRules)
-	}
-	var form *yaml.UnexpectedNodeTypeError
-	var syntax *yaml.SyntaxError
-	var typed *yaml.TypeError
-	e := diag.Usagef("%s", placed.GetMessage())
-	hint := "fields of the file: agent, baseline, alpha, beta, cluster, rules; of a rule: measure, part, hazard, kind, " +
-		"turns, calls, most, at_least, at_most, margin"
-	switch {
-	case errors.As(err, &form):
-		e, hint = diag.Usagef("expected a %s, found a %s", form.Expected.YAMLName(), form.Actual.YAMLName()), sampleRules
-	case errors.As(err, &typed):
-		e, hint = diag.Usagef("expected a %s", map[bool]string{true: "text", false: "number"}[typed.DstType.Kind() ==
-			reflect.String]), sampleRules
-	case errors.As(err, &syntax):
-		e, hint = diag.Usagef("not YAML: %s", syntax.Message), sampleRules
-	}
-	at := placed.GetToken().Position
-	return e.At(path, at.Line, at.Column).WithHint("%s", hint)
-}
+// formHint is what to do about a file of another form.
+const formHint = sampleRules + ` is a whole file; its fields: agent, baseline, alpha, beta, cluster, rules; of a rule: ` +
+	`measure, part, hazard, kind, turns, calls, most, at_least, at_most, margin`
 
 // place finds a field, such as $.rules[1].part, in a file; 1, 1 if the file leaves it out.
 func place(data []byte, field string) (line, column int) {

@@ -3,7 +3,6 @@
 package recipe
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/report/papers"
 )
@@ -145,12 +143,9 @@ func Of(name string) (*Recipe, error) {
 // Parse reads a recipe. It is strict: unknown fields, names without a counterpart, cells without a place and rows
 // without content are errors, reported together.
 func Parse(file string, data []byte) (*Recipe, error) {
-	if err := diag.CheckYAML(file, data); err != nil {
-		return nil, err
-	}
 	r := &Recipe{}
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.DisallowUnknownField()).Decode(r); err != nil {
-		return nil, diag.Usagef("%s", yaml.FormatError(err, false, false)).At(file, 0, 0)
+	if err := diag.DecodeYAML(file, data, r); err != nil {
+		return nil, err
 	}
 	var errs []error
 	complain := func(format string, args ...any) {

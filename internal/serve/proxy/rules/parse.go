@@ -1,14 +1,11 @@
 package rules
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -24,16 +21,9 @@ const (
 // Parse parses a faults file. It reports all mistakes at once, each with its line, column and nearest known name, in
 // one [*diag.Error] with the exit code [diag.ExitUsage].
 func Parse(path string, data []byte) (*File, error) {
-	if err := diag.CheckYAML(path, data); err != nil {
-		return nil, err
-	}
-	file, err := parser.ParseBytes(data, 0)
+	file, err := diag.ParseYAML(path, data)
 	if err != nil {
-		var syntax *yaml.SyntaxError
-		if errors.As(err, &syntax) && syntax.Token != nil {
-			return nil, diag.Usagef("%s", syntax.Message).At(path, syntax.Token.Position.Line, syntax.Token.Position.Column)
-		}
-		return nil, diag.Usagef("%v", err).At(path, 0, 0)
+		return nil, err
 	}
 	const sample = "faults: {NAME: {kind: exec.timeout}}"
 	p := &reading{path: path}
