@@ -91,7 +91,8 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	case !slices.Contains(listen.LogLevels(), f.logLevel):
 		return diag.Unknown("log level", f.logLevel, listen.LogLevels())
 	case f.headerTime <= 0 || f.connections <= 0 || f.replyTime <= 0:
-		return diag.Usagef("--header-timeout, --reply-timeout and --max-connections must be above 0")
+		return diag.Usagef("--header-timeout, --reply-timeout and --max-connections must be above 0").
+			WithHint("leave them out for their defaults")
 	case f.schema:
 		text, err := rules.Schema()
 		if err == nil {
@@ -206,7 +207,7 @@ const replayPath = "/mcp"
 func (a *app) listen(ctx context.Context, f *proxyFlags, path, to string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return diag.Usagef("--listen: %v", err)
+		return diag.Usagef("--listen: %v", err).WithHint("--listen 127.0.0.1:0 takes a free port of this machine")
 	}
 	// A closed stream is no error.
 	_, _ = fmt.Fprintf(a.Err, "http://%s%s forwards to %s; interrupt to end\n", listener.Addr(), path, to)
@@ -225,7 +226,7 @@ func newRecord(dir string, faults []byte) (*os.File, error) {
 		return nil, diag.Usagef("--record: %s is not empty", dir).WithHint("name a new folder")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, diag.Usagef("--record: %v", err)
+		return nil, diag.Unwritable("the record", "--record", err)
 	}
 	if faults != nil {
 		if err := os.WriteFile(filepath.Join(dir, faultsFile), faults, 0o644); err != nil {

@@ -144,7 +144,8 @@ func (o *serveOptions) check() error {
 	case o.mcp != "" && o.http != "":
 		return diag.Usagef("--http and --mcp exclude each other").WithHint("over HTTP, MCP is at /mcp?instance=ALIAS")
 	case o.aliases && (o.http != "" || o.mcp != ""):
-		return diag.Usagef("--list-aliases serves nothing, so it excludes --http and --mcp")
+		return diag.Usagef("--list-aliases serves nothing, so it excludes --http and --mcp").
+			WithHint("list them first, and serve with a second command")
 	case o.aliases:
 		return nil
 	case o.mcp != "" && o.instance == "":
@@ -169,7 +170,7 @@ func (o *serveOptions) check() error {
 		{"header-timeout", int64(o.headerTime)},
 	} {
 		if n.value <= 0 {
-			return diag.Usagef("--%s must be above 0", n.flag)
+			return diag.Usagef("--%s must be above 0", n.flag).WithHint("leave it out for its default")
 		}
 	}
 	return settings.CheckShown(o.evidence, o.handles, o.neighbours, o.budget)
@@ -199,7 +200,7 @@ func (a *app) token(o *serveOptions) (string, error) {
 	if o.tokenFile != "" {
 		data, err := os.ReadFile(o.tokenFile)
 		if err != nil {
-			return "", diag.Usagef("the token cannot be read: %v", err)
+			return "", diag.Unreadable("the token", "--token-file", err)
 		}
 		text, from = string(data), o.tokenFile
 	}
@@ -211,7 +212,8 @@ func (a *app) token(o *serveOptions) (string, error) {
 		return "", diag.Usagef("the token in %s has fewer than %d characters", from,
 			minToken).WithHint("openssl rand -hex 32 >%s", "FILE")
 	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return "", diag.Usagef("the token in %s has characters that a header cannot contain", from)
+		return "", diag.Usagef("the token in %s has characters that a header cannot contain", from).
+			WithHint("openssl rand -hex 32 >%s", "FILE")
 	}
 	return text, nil
 }

@@ -93,6 +93,19 @@ func Usagef(format string, args ...any) *Error {
 	return &Error{Exit: ExitUsage, Message: fmt.Sprintf(format, args...)}
 }
 
+// Unreadable returns the error of a file that the user named and that cannot be read: content is what it contains, and
+// after is the flag or the command before its name.
+func Unreadable(content, after string, err error) *Error {
+	return Usagef("%s cannot be read: %v", content, err).
+		WithHint("check the name after %s, and that you may read the file", after)
+}
+
+// Unwritable returns the error of a file or folder that the user named and that cannot be written; see [Unreadable].
+func Unwritable(content, after string, err error) *Error {
+	return Usagef("%s cannot be written: %v", content, err).
+		WithHint("give another name after %s, or free some space", after)
+}
+
 // WithHint adds what to do next.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -232,6 +233,21 @@ func TestNames(t *testing.T) {
 	} {
 		if IsName(name) != fine {
 			t.Errorf("%q: want %v", name, fine)
+		}
+	}
+}
+
+// TestUserFiles checks what is said of files that cannot be read or written.
+func TestUserFiles(t *testing.T) {
+	missing := &fs.PathError{Op: "open", Path: "p.yaml", Err: fs.ErrNotExist}
+	for want, err := range map[string]error{
+		"seatrial: the prices cannot be read: open p.yaml: file does not exist\n" +
+			"  try: check the name after --prices, and that you may read the file\n": Unreadable("the prices", "--prices", missing),
+		"seatrial: the chart cannot be written: open p.yaml: file does not exist\n" +
+			"  try: give another name after --out, or free some space\n": Unwritable("the chart", "--out", missing),
+	} {
+		if got := Render(err); got != want || ExitCode(err) != ExitUsage {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -42,7 +42,8 @@ func VerdictReasons() map[string]string {
 }
 
 // VerdictHint is a line of a file of verdicts, for errors.
-const VerdictHint = `a line is {"instance": "…", "verdict": "keep or drop", "reviewer": "…", "reason": "…", "note": "…"}`
+const VerdictHint = `a line is {"instance": "…", "verdict": "keep or drop", "reviewer": "…", "reason": "…", ` +
+	`"note": "…"}`
 
 // ReadVerdicts reads verdicts as JSON Lines, strictly: unknown fields, a verdict that is neither keep nor drop, one
 // without a reviewer or, where it drops, without a known reason, and two of one reviewer on one instance are

@@ -106,7 +106,8 @@ func OpenReplay(path string) (*Record, error) {
 	path = recordPath(path)
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, diag.Usagef("there is no record %s", path).WithHint("make it with a run that records")
+		return nil, diag.Usagef("there is no record %s", path).
+			WithHint("the same command with --record in place of --replay writes it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
@@ -142,7 +143,8 @@ func newRecord(path string, file *os.File, replay bool) (*Record, error) {
 			err = fmt.Errorf("occurrence %d of key %s occurs twice", l.N, l.Key)
 		}
 		if err != nil {
-			return nil, diag.Usagef("not an exchange: %v", err).At(path, number, 0)
+			return nil, diag.Usagef("not an exchange: %v", err).At(path, number, 0).
+				WithHint("give a file that --record wrote, with its lines unchanged")
 		}
 		r.add(&l, len(text))
 	}

@@ -203,7 +203,7 @@ func (h *Host) Tasks(ctx context.Context, dir, out, under string, limit int) err
 	}
 	if made.Tasks == 0 {
 		return diag.Usagef("no instance of %s can be written as a task; %s", dir,
-			strings.Join(leftOut(made.LeftOut), "; "))
+			strings.Join(leftOut(made.LeftOut), "; ")).WithHint("give another suite, or give another --condition")
 	}
 	return h.writeFiles(out, made.Files, made.Tasks, "task", made.LeftOut)
 }

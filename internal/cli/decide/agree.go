@@ -84,7 +84,8 @@ func (h *Host) agree(files []string, resolved string) error {
 		for i, v := range verdicts {
 			key := v.Reviewer + "\n" + v.Instance
 			if other := said[key]; other != "" {
-				return diag.Usagef("%s gave a verdict on %s at %s already", v.Reviewer, v.Instance, other).At(name, lines[i], 0)
+				return diag.Usagef("%s gave a verdict on %s at %s already", v.Reviewer, v.Instance, other).At(name, lines[i], 0).
+					WithHint("leave one of the two lines out")
 			}
 			said[key] = fmt.Sprintf("%s:%d", name, lines[i])
 		}

@@ -121,7 +121,7 @@ func readReviewed(files []string, known map[string]*explained) (map[string]map[s
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, diag.Usagef("the verdicts cannot be read: %v", err)
+			return nil, diag.Unreadable("the verdicts", "agree", err)
 		}
 		number := 0
 		for line := range bytes.Lines(data) {
@@ -135,7 +135,7 @@ func readReviewed(files []string, known map[string]*explained) (map[string]map[s
 			var wrong *diag.Error
 			switch {
 			case err != nil:
-				wrong = diag.Usagef("%v", err)
+				wrong = diag.Usagef("%v", err).WithHint("take the lines that --sheet writes, and fill in verdict and reviewer")
 			case known[v.Episode] == nil:
 				wrong = diag.Usagef("the run has no explanation of an episode %q", v.Episode).
 					WithHint("take the episodes from what --sheet writes")
@@ -144,9 +144,10 @@ func readReviewed(files []string, known map[string]*explained) (map[string]map[s
 			case v.Verdict != verdictRight && v.Verdict != verdictWrong:
 				wrong = diag.Usagef("the verdict is %q, and has to be %s or %s", v.Verdict, verdictRight, verdictWrong)
 			case strings.TrimSpace(v.Reviewer) == "":
-				wrong = diag.Usagef("it names no reviewer")
+				wrong = diag.Usagef("it names no reviewer").WithHint("fill in reviewer, with a name of your choice")
 			case places[key] != "":
-				wrong = diag.Usagef("%s gave a verdict on %s at %s already", v.Reviewer, v.Episode, places[key])
+				wrong = diag.Usagef("%s gave a verdict on %s at %s already", v.Reviewer, v.Episode, places[key]).
+					WithHint("leave one of the two lines out")
 			}
 			if wrong != nil {
 				return nil, wrong.At(name, number, 0)

@@ -125,7 +125,7 @@ func writeText(path, text string, mode int) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|mode, 0o644)
 	if err != nil {
-		return diag.Usagef("%v", err)
+		return diag.Unwritable("the verdict", "--junit or --markdown", err)
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())

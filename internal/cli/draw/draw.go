@@ -86,7 +86,8 @@ func (h *Host) plotCommand() *cobra.Command {
 				return err
 			}
 			if c.Empty() {
-				return diag.Usagef("chart %s: %s", name, c.Lacks)
+				return diag.Usagef("chart %s: %s", name, c.Lacks).
+					WithHint("seatrial plot RUN lists the charts that these runs have data for")
 			}
 			if err := h.write(c, out, p); err != nil {
 				return err
@@ -251,7 +252,7 @@ func (h *Host) write(c *chart.Chart, out string, p picture) error {
 // save writes a file and says so; under --json, written does.
 func (h *Host) save(out string, data []byte) error {
 	if err := os.WriteFile(out, data, 0o644); err != nil {
-		return diag.Usagef("%v", err)
+		return diag.Unwritable("the chart", "--out", err)
 	}
 	if !h.JSON() {
 		h.Printf("%s: %d kB\n", out, (len(data)+999)/1000)

@@ -129,7 +129,7 @@ func (h *Host) Gather(
 		}
 	}()
 	if err := os.MkdirAll(t.folder, 0o700); err != nil {
-		return nil, diag.Usagef("%v", err)
+		return nil, diag.Unwritable("the folder beside the run", "--out", err)
 	}
 	access, err := t.open(ctx, o)
 	if err != nil {

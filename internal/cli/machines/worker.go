@@ -100,7 +100,7 @@ func (w *worker) work(ctx context.Context) error {
 		w.name = cmp.Or(w.name, "worker")
 	}
 	if !diag.IsName(w.name) {
-		return diag.Usagef("the name %.60q is too long, or has control characters", w.name)
+		return diag.Usagef("the name %.60q is too long, or has control characters", w.name).WithHint("--name NAME")
 	}
 	notice := func(text string) { w.Note("%s", text) }
 	access := &fleet.Access{Servers: w.fleet.Servers, Token: token, Credentials: w.fleet.Credentials, CA: w.fleet.CA,

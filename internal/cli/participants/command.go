@@ -160,7 +160,8 @@ func (b *bench) listen(h *Host, o *settings.Run) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, diag.Usagef("the agents' commands need a port of the loopback address: %v", err)
+		return nil, diag.Usagef("the agents' commands need a port of the loopback address: %v", err).
+			WithHint("allow this process to listen on 127.0.0.1")
 	}
 	b.address = "http://" + listener.Addr().String()
 	return listener, nil

@@ -60,7 +60,8 @@ func OpenProviders(getenv func(string) string, o *settings.Run) (*Providers, err
 	}
 	var unreadable *fs.PathError
 	if errors.As(err, &unreadable) {
-		err = diag.Usagef("the record cannot be opened: %v", unreadable)
+		err = diag.Usagef("the record cannot be opened: %v", unreadable).
+			WithHint("check the name after --record or --replay, and that you may use the file")
 	}
 	return &Providers{options, getenv}, err
 }

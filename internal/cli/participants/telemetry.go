@@ -3,7 +3,6 @@ package participants
 import (
 	"time"
 
-	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -41,7 +40,7 @@ func (t *Telemetry) Of(s *suite.Suite) func(*episode.Record) {
 	judge := func(script *transcript.Transcript) (grade.Grade, error) {
 		in := instances[script.Header.Instance]
 		if in == nil {
-			return grade.Grade{}, diag.Usagef("the suite has no instance %q", script.Header.Instance)
+			return grade.Grade{}, runs.NoInstance(script.Header.ID, script.Header.Instance)
 		}
 		return runs.Grade(stage, in, script)
 	}

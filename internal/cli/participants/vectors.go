@@ -106,7 +106,8 @@ func OpenSearchVectors(getenv func(string) string, s *suite.Suite, o *settings.R
 	path := o.Out + ".vectors.jsonl"
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, diag.Usagef("the vectors of earlier searches cannot be read: %v", err)
+		return nil, diag.Usagef("the vectors of earlier searches cannot be read: %v", err).
+			WithHint("check that you may read %s, or remove it: they are then computed again", path)
 	}
 	var kept []embedding.Record
 	scan := bufio.NewScanner(bytes.NewReader(data))

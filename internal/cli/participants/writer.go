@@ -181,7 +181,7 @@ func openEmbeddings(o *WriterOptions, providers Providers) (*embedding.Vectors, 
 func readWritten(path string) (tools []describe.Written, requests []request.Written, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, diag.Usagef("--written: %v", err)
+		return nil, nil, diag.Unreadable("the written texts", "--written", err)
 	}
 	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
 		asked, ofRequest, err := request.ReadWritten(line)

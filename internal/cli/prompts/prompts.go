@@ -28,7 +28,8 @@ func (h *Host) Command() *cobra.Command {
 			"  seatrial run SUITE --model openai/NAME --prompts my-prompts",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return diag.Usagef("one set of prompts at a time, and %q is given too", args[1])
+				return diag.Usagef("one set of prompts at a time, and %q is given too", args[1]).
+					WithHint("seatrial prompts %s", args[0])
 			}
 			return nil
 		},

@@ -58,7 +58,7 @@ func (f *Fleet) Token() (string, error) {
 	}
 	data, err := os.ReadFile(f.TokenFile)
 	if err != nil {
-		return "", diag.Usagef("--token-file: %v", err)
+		return "", diag.Unreadable("the token", "--token-file", err)
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 || strings.ContainsAny(token, " \t\r\n") {
@@ -146,7 +146,8 @@ func (f *Fleet) tryListening() error {
 	}
 	if f.Cert != "" {
 		if _, err := tls.LoadX509KeyPair(f.Cert, f.Key); err != nil {
-			return diag.Usagef("--tls-cert and --tls-key: %v", err)
+			return diag.Usagef("--tls-cert and --tls-key: %v", err).
+				WithHint("give files in PEM: a certificate, and the key that belongs to it")
 		}
 	}
 	l, err := net.Listen("tcp", f.Address())

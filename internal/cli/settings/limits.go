@@ -185,7 +185,7 @@ func (c *CodeLimits) Set(text string) error {
 			continue
 		}
 		if !ok {
-			return diag.Usagef("%q is not NAME=VALUE", part)
+			return diag.Usagef("%q is not NAME=VALUE", part).WithHint("NAME is one of: %s", strings.Join(limitNames(), ", "))
 		}
 		if c.given == nil {
 			c.given = map[string]string{}

@@ -48,7 +48,8 @@ func unreadable(path string, err error) error {
 	if errors.As(err, &p) {
 		err = p.Err // the position has the path
 	}
-	e := diag.Usagef("cannot be read").At(path, 0, 0)
+	e := diag.Usagef("cannot be read").At(path, 0, 0).
+		WithHint("check that you may read it, and that it is what its name says")
 	e.Cause = err
 	return e
 }

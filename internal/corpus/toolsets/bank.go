@@ -55,7 +55,7 @@ func (l *loader) bank() error {
 	}
 	tools, order, err := readBankTools(table)
 	if err != nil {
-		return diag.Usagef("the table of tools cannot be read: %v", err).At(bankTools, 0, 0)
+		return diag.Usagef("the table of tools cannot be read: %v", err).At(bankTools, 0, 0).WithHint(downloadAgain)
 	}
 	dialogues := 0
 	for _, level := range bankLevels {

@@ -64,7 +64,8 @@ func (l *loader) bench() error {
 func (l *loader) queries(name string, data []byte) error {
 	broken := func(d *json.Decoder, err error) error {
 		at := positionOf(name, data, d.InputOffset())
-		return diag.Usagef("this is no JSON list of queries: %v", err).At(at.File, at.Line, at.Column)
+		return diag.Usagef("this is not a JSON list of queries: %v", err).At(at.File, at.Line, at.Column).
+			WithHint(downloadAgain)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {

@@ -190,6 +190,9 @@ func (l *loader) missing(pattern, hint string) error {
 	return e.WithHint("name the folder that contains it: %s", kind+strings.Join(found, " or "+kind))
 }
 
+// downloadAgain is what to do about a file of a corpus that is not what its name says.
+const downloadAgain = "download the file again"
+
 // read returns a file's bytes; found is false if the file does not exist.
 func (l *loader) read(name string) (data []byte, found bool, err error) {
 	data, err = fs.ReadFile(l.tree, name)
@@ -197,7 +200,8 @@ func (l *loader) read(name string) (data []byte, found bool, err error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		e := diag.Usagef("cannot be read").At(filepath.Join(l.dir, filepath.FromSlash(name)), 0, 0)
+		e := diag.Usagef("cannot be read").At(filepath.Join(l.dir, filepath.FromSlash(name)), 0, 0).
+			WithHint("check that you may read it, and that it is what its name says")
 		e.Cause = err
 		return nil, false, e
 	}

@@ -91,7 +91,7 @@ func (l *loader) callsOfTurns(name string) (map[string][][]string, error) {
 			Calls [][]string `json:"ground_truth"`
 		}
 		if err := json.Unmarshal(line, &entry); err != nil || entry.ID == "" {
-			return nil, diag.Usagef("the line is not an entry of answers with an id").At(name, number, 0)
+			return nil, diag.Usagef("this is not an entry of answers with an id").At(name, number, 0).WithHint(downloadAgain)
 		}
 		list[entry.ID] = entry.Calls
 	}

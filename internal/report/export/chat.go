@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -241,7 +240,7 @@ func (p *pairs) write(ctx context.Context, e *played) error {
 	}
 	other, err := p.read(ctx, others[at].episode)
 	if err == nil && other == nil {
-		err = diag.Usagef("%s: episode %s changed while it was read", p.x.run.Path, others[at].episode)
+		err = p.x.run.Changed(others[at].episode)
 	}
 	if err != nil {
 		return err

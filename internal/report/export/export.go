@@ -187,7 +187,7 @@ func makePartial(out string, folder bool) (path string, err error) {
 		path, err = suite.WorkFile(dir, name)
 	}
 	if err != nil {
-		return "", diag.Usagef("%s cannot be made: %v", out, err)
+		return "", diag.Unwritable("the export", "--out", err)
 	}
 	if folder {
 		err = os.Chmod(path, 0o755)
@@ -282,7 +282,7 @@ func (x *exporter) whole(ctx context.Context, row report.Row, stored *episode.St
 	h := stored.Transcript.Header
 	e := &played{Stored: stored, row: &row, in: x.run.Instance(h.Instance)}
 	if e.in == nil {
-		return nil, diag.Usagef("episode %s: the suite has no instance %q", h.ID, h.Instance)
+		return nil, runs.NoInstance(h.ID, h.Instance)
 	}
 	var err error
 	if e.task, err = x.run.Stage.Shown(e.in); err != nil {

@@ -239,7 +239,8 @@ func Unseal(sealed string, given *Rules) (rules *Rules, before bool, err error) 
 		return given, false, nil
 	}
 	if rules, err = Restore(sealed); err != nil {
-		return nil, false, diag.Usagef("the sealed rules of the run cannot be read: %v", err)
+		return nil, false, diag.Usagef("the sealed rules of the run cannot be read: %v", err).
+			WithHint("run the agents again with --gate FILE: the file of a run must not be changed")
 	}
 	if given == nil {
 		return rules, true, nil

@@ -48,7 +48,8 @@ func (r *Request) Check() error {
 		return diag.Usagef("--%s %v: must be between 0 and 1", flag, v).WithHint("seatrial plan --help")
 	}
 	if r.Arms < 2 || r.Comparisons < 1 || !(r.Effect == 0 || r.Effect >= 1 && r.Effect < 1e6) {
-		return diag.Usagef("a plan needs at least two arms, one comparison, and a design effect of at least 1")
+		return diag.Usagef("a plan needs at least two arms, one comparison, and a design effect of at least 1").
+			WithHint("--arms and --comparisons set them; leave out what you do not know")
 	}
 	return cmp.Or(within("detect", 100*r.Difference, 0, 100), within("power", r.Power, 0, 1),
 		within("alpha", r.Alpha, 0, 1), closed("rate", r.Rate), closed("consistency", r.Consistency),

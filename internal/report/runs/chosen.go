@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 )
@@ -71,7 +70,7 @@ func (c *chosen) read(ctx context.Context) error {
 		e := &c.entries[at]
 		at++
 		if id := stored.Transcript.Header.ID; id != e.Row.Grade.Episode || stored.Digest != e.Digest() {
-			return diag.Usagef("%s: episode %s changed while it was read", c.run.Path, id)
+			return c.run.Changed(id)
 		}
 		return c.visit(e.Row, stored)
 	})

@@ -131,7 +131,8 @@ func LoadSuite(dir string) (*suite.Suite, error) {
 			return nil, diag.Usagef("%s is a file, and a suite is a folder", dir).
 				WithHint("give the folder that --out of seatrial build named; for a run: seatrial report %s", dir)
 		}
-		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
+		return nil, diag.Usagef("the suite cannot be read: %v", unreadable).
+			WithHint("check that you may read all files in %s", dir)
 	}
 	return s, err
 }
@@ -298,10 +299,24 @@ func (r *Run) grade(e *episode.Stored) (graded, error) {
 	h := e.Transcript.Header
 	in := r.instances[h.Instance]
 	if in == nil {
-		return graded{}, diag.Usagef("episode %s: the suite has no instance %q", h.ID, h.Instance)
+		return graded{}, NoInstance(h.ID, h.Instance)
 	}
 	g, err := Grade(r.Stage, in, e.Transcript)
 	return graded{e, in, g, papers.SampleOf(e.Transcript)}, err
+}
+
+// unchanged is what to do if a suite and a run do not fit together, although their digests do.
+const unchanged = "build the suite and run the agents again: their files must not be changed"
+
+// NoInstance returns the error of an episode whose instance the suite does not have.
+func NoInstance(episode, instance string) error {
+	return diag.Usagef("episode %s: the suite has no instance %q", episode, instance).WithHint(unchanged)
+}
+
+// Changed returns the error of an episode that differs from what was read of it before.
+func (r *Run) Changed(episode string) error {
+	return diag.Usagef("%s: episode %s changed while it was read", r.Path, episode).
+		WithHint("wait until no other command writes to the run, and repeat this one")
 }
 
 // Grade grades an episode of an instance. Grades depend on the task and the transcript alone, so an error means that
@@ -313,8 +328,7 @@ func Grade(stage *episode.Stage, in *suite.Instance, script *transcript.Transcri
 		g, err = grade.Of(t, script)
 	}
 	if err != nil {
-		e := diag.Usagef("episode %s cannot be graded: %v", script.Header.ID, err)
-		return g, e.WithHint("build the suite and run the agents again: their files must not be changed")
+		return g, diag.Usagef("episode %s cannot be graded: %v", script.Header.ID, err).WithHint(unchanged)
 	}
 	return g, nil
 }

@@ -130,7 +130,7 @@ func readBundle(in *bufio.Reader, path string) (*Bundle, error) {
 			break
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, diag.Usagef("%v", err).At(path, n, 0)
+			return nil, diag.Usagef("%v", err).At(path, n, 0).WithHint("check that you may read the file")
 		}
 		broken := func(err error) error {
 			return diag.Usagef("not a line of a bundle: %v", err).At(path, n, 0).WithHint("export the bundle again")
@@ -140,7 +140,8 @@ func readBundle(in *bufio.Reader, path string) (*Bundle, error) {
 				return nil, broken(err)
 			}
 			if head.Format != BundleFormat {
-				return nil, diag.Usagef("%s has the format %s, and this version reads %s", path, head.Format, BundleFormat)
+				return nil, diag.Usagef("%s has the format %s, and this version reads %s", path, head.Format, BundleFormat).
+					WithHint("export the bundle again with this version: seatrial export RUN --bundle FILE")
 			}
 			continue
 		}

@@ -82,7 +82,7 @@ func (s source) Case(ctx context.Context, id string) (*Case, error) {
 	h := stored.Transcript.Header
 	in, t := s.Instance(h.Instance), s.Task(h.Task)
 	if in == nil || t == nil {
-		return nil, diag.Usagef("episode %s: the suite has no instance %q", id, h.Instance)
+		return nil, runs.NoInstance(id, h.Instance)
 	}
 	shown, err := s.Stage.Shown(in)
 	if err != nil {

@@ -138,7 +138,7 @@ func (r *replayer) replay(ctx context.Context, from Source, id string) (Replayed
 	}
 	in := r.instances[c.Instance]
 	if in == nil {
-		return Replayed{}, diag.Usagef("episode %s: the suite has no instance %q", c.ID, c.Instance)
+		return Replayed{}, runs.NoInstance(c.ID, c.Instance)
 	}
 	arm, err := transcript.ParseArm(c.Arm)
 	if err != nil {

@@ -72,7 +72,8 @@ func read(files fs.FS, dir, name string) (*Set, error) {
 	s := &Set{Name: name, sections: map[string][]section{}, shared: r.shared, uses: r.uses}
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
-		return nil, diag.Usagef("--prompts: %v", err)
+		return nil, diag.Usagef("the prompts cannot be read: %v", err).
+			WithHint("check the name after --prompts, and that you may read the folder")
 	}
 	var known []string
 	for i := range texts {

@@ -8,10 +8,13 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
+// tellVerbs ask to be told something.
+const tellVerbs = `show|list|give|return|tell|find|get|state|display|provide|name`
+
 // What begins the part of a text that says what is asked for, and what ends it.
 var (
-	askStart = regexp.MustCompile(`(?:^|[.?!:;] |, )(?:and |but |please )*(?:(?:show|list|give|return|tell|find|get|` +
-		`state|display|provide|name)(?: me| us)?(?: of)? |i (?:need|want|would like)(?: to (?:know|see|have))? |` +
+	askStart = regexp.MustCompile(`(?:^|[.?!:;] |, )(?:and |but |please )*(?:(?:` + tellVerbs +
+		`)(?: me| us)?(?: of)? |i (?:need|want|would like)(?: to (?:know|see|have))? |` +
 		`i'd like(?: to (?:know|see|have))? |what (?:is|was|are|were) |who (?:is|was|are|were) )`)
 	askWhich = regexp.MustCompile(`(?:^|[.?!:;] |, )(?:and |in |at |of |for |on )*(?:which|what) (?:of )?`)
 	askEnds  = english.Set("of", "for", "that", "which", "who", "whom", "whose", "with", "without", "in", "from", "where",
@@ -363,11 +366,11 @@ func nameless(p *pair) bool {
 var (
 	asksVerb = regexp.MustCompile(`(?:^|[.?!:;,\n] |` +
 		`\b(?:and|then|please|you|to|just|now|kindly|also|me|but|so|or) )["“(]?` +
-		`(?:add|aggregate|arrange|calculate|check|choose|collect|compare|compile|compute|consider|count|delete|describe|` +
-		`determine|display|do|enumerate|estimate|extract|fetch|figure|filter|find|gather|generate|get|give|group|hand|help|` +
-		`identify|indicate|inform|let|list|locate|look|mention|name|obtain|order|output|pick|point|present|print|produce|` +
-		`provide|pull|rank|report|retrieve|return|search|see|select|share|show|sort|specify|state|sum|tally|take|tell|` +
-		`total|work|write)\b`)
+		`(?:` + tellVerbs + `|add|aggregate|arrange|calculate|check|choose|collect|compare|compile|compute|consider|count|delete` +
+		`|describe|determine|do|enumerate|estimate|extract|fetch|figure|filter|gather|generate|group|hand` +
+		`|help|identify|indicate|inform|let|locate|look|mention|obtain|order|output|pick|point|present|print` +
+		`|produce|pull|rank|report|retrieve|search|see|select|share|sort|specify|sum|tally|take|total|work` +
+		`|write)\b`)
 	asksWord = regexp.MustCompile(`(?:^|[.?!:;\n] )` +
 		`(?:(?:and|in|at|of|for|on|by|to|from|with|under|among|after|before) )?` +
 		`(?:which|what|who|whom|whose|where|when|how|is|are|was|were|do|does|did|has|have|can|could|would|will)\b|` +

@@ -120,7 +120,8 @@ func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 				WithHint("seatrial proxy --record DIR --faults FILE -- SERVER writes one")
 		}
 		if err != nil {
-			return nil, diag.Usagef("this is not a line of a record: %v", err).At(path, n, 0)
+			return nil, diag.Usagef("this is not a line of a record: %v", err).At(path, n, 0).
+				WithHint("record again into a new folder, or cut the file off before this line")
 		}
 		if want(&l) {
 			lines = append(lines, l)
