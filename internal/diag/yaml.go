@@ -91,7 +91,7 @@ func yamlError(file string, err error) *Error {
 		e.Line, e.Column = token.Position.Line, token.Position.Column
 	}
 	e.Message = placed.GetMessage()
-	switch placed := placed.(type) { //nolint:errorlint // unwrapped above
+	switch placed := placed.(type) {
 	case *yaml.UnexpectedNodeTypeError:
 		e.Message = fmt.Sprintf("expected a %s, found a %s", placed.Expected.YAMLName(), placed.Actual.YAMLName())
 	case *yaml.TypeError:

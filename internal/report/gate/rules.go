@@ -81,8 +81,8 @@ func Parse(path string, data []byte) (*Rules, error) {
 const sampleRules = "rules: [{measure: success, at_least: 0.8}]"
 
 // formHint is what to do about a file of another form.
-const formHint = sampleRules + ` is a whole file; its fields: agent, baseline, alpha, beta, cluster, rules; of a rule: ` +
-	`measure, part, hazard, kind, turns, calls, most, at_least, at_most, margin`
+const formHint = sampleRules + ` is a whole file; its fields: agent, baseline, alpha, beta, cluster, rules; of a ` +
+	`rule: measure, part, hazard, kind, turns, calls, most, at_least, at_most, margin`
 
 // place finds a field, such as $.rules[1].part, in a file; 1, 1 if the file leaves it out.
 func place(data []byte, field string) (line, column int) {

@@ -161,7 +161,8 @@ func isSuite(dir string) bool {
 func ExistsError(ctx context.Context, path string) error {
 	store, err := episode.Open(ctx, path)
 	if err != nil {
-		return diag.Usagef("%s exists, and is not a run that can be resumed", path).WithHint("give --out a new file, such as %s.run", path)
+		return diag.Usagef("%s exists, and is not a run that can be resumed", path).
+			WithHint("give --out a new file, such as %s.run", path)
 	}
 	return errors.Join(diag.Usagef("%s exists", path).WithHint("seatrial resume %s, or give another --out", path),
 		store.Close())
