@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// servedProblems are those that an endpoint may answer with which is served in an episode, where things may go wrong.
+// servedProblems are the errors of an endpoint that is served in an episode, where faults are injected too.
 var servedProblems = append(slices.Clone(problems),
 	possible{http.StatusUnauthorized, "Unauthorized",
 		"The request bears no token that opens the episode, or the session has expired."},

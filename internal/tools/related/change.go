@@ -1,5 +1,5 @@
 // Package related makes tools that answer questions near to that of a task: its query is changed in one place (another
-// column, another filter, another aggregate), and what comes of it is compiled, named and documented like every other
+// column, another filter, another aggregate), and the result is compiled, named and documented like every other
 // tool. It must never know rows, agents or suites: only a package that can execute a tool can say whether it returns
 // a task's answer.
 package related

@@ -251,7 +251,7 @@ func (c *call) follow(ref task.Reference) *Handle {
 // source returns the node of data_source.
 func (c *call) source() *node { return c.handle("data_source").node }
 
-// one returns the handle of one key of another, which is what `$label.key$` stands for.
+// one returns the handle of one key of another, which is what `$label.key$` means.
 func (h *Handle) one(name string) *Handle {
 	at := h.node.find(name)
 	if at < 0 {
@@ -745,7 +745,7 @@ func (c *call) joinWith() *Handle {
 		prefix += "_"
 	}
 	c.done()
-	// Positions of keys are positions of columns: only what is seen goes on, and what the first table is ordered by.
+	// Positions of keys are positions of columns: only visible keys and those that order the first table are kept.
 	seen, r := left.choose(left.visible()), right.choose(right.visible())
 	join := &joining{kind: joinWords[kind], right: r}
 	m := &node{join: join}

@@ -18,7 +18,7 @@ type renderer struct {
 	aliases int
 }
 
-// Statement returns the SELECT that the handle stands for; the i-th value is bound to ?i.
+// Statement returns the SELECT whose result the handle is; the i-th value is bound to ?i.
 func (h *Handle) Statement() (statement string, values []task.Value) {
 	return h.node.statement(h.node.visible())
 }

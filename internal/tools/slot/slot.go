@@ -111,7 +111,7 @@ var inexpressible = map[string]string{
 func InexpressibleReasons() map[string]string { return maps.Clone(inexpressible) }
 
 // Compile compiles a query into calls of the slot tools of a profile. The paper's own operations are preferred: the
-// extended profile gives their sequence wherever there is one that needs no choice of a key to count. The paper's
+// extended profile uses their sequence wherever there is one that needs no choice of a key to count. The paper's
 // profile also leaves out dates ([slotter.withoutDates]).
 func Compile(q *sqlast.Query, profile string) (*Draft, *Inexpressible) {
 	s := &slotter{q: q, profile: profile}
@@ -154,7 +154,7 @@ type slotter struct {
 }
 
 // node is a data handle while the sequence is being built: the index of the call that makes it, or, below zero, of the
-// starting table. In arguments it stands for a reference to that handle.
+// starting table. In arguments it is a reference to that handle.
 type node int
 
 func startNode(i int) node { return node(-i - 1) }
@@ -172,7 +172,7 @@ type slotResult struct {
 	open bool // an aggregate that nothing has retrieved yet: what is added to it would be of the same SELECT
 }
 
-// attempt runs a compilation that gives up by [slotter.fail].
+// attempt runs a compilation that [slotter.fail] may end.
 func (s *slotter) attempt(compile func() node) (err *Inexpressible) {
 	defer func() {
 		switch r := recover().(type) {
@@ -188,7 +188,7 @@ func (s *slotter) attempt(compile func() node) (err *Inexpressible) {
 	return nil
 }
 
-// fail gives the compilation up because of the node n.
+// fail ends the compilation, because of the node n.
 func (s *slotter) fail(n ast.Node, reason, format string, args ...any) {
 	line, column := parser.LineCol(s.q.Source, n.Pos())
 	panic(&Inexpressible{Reason: reason, Message: fmt.Sprintf(format, args...), Line: line, Column: column})

@@ -121,7 +121,7 @@ func (w *Sentences) withThing(t *schema.Table, column int, words []string, thing
 // isKey reports whether a column is the primary key of its table.
 func isKey(t *schema.Table, column int) bool { return slices.Equal(t.PrimaryKey, []int{column}) }
 
-// sharing counts the columns of a table whose names begin with a word and go on.
+// sharing counts the columns of a table whose names begin with a word and have more after it.
 func sharing(t *schema.Table, word string) (n int) {
 	for i := range t.Columns {
 		words := PlainColumnWords(t, i)

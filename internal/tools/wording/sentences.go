@@ -27,7 +27,7 @@ func (u Unit) Node() ast.Node {
 	return u.Statement
 }
 
-// Description is the documentation of a function before its arguments have names; marks stand for them.
+// Description is the documentation of a function before its arguments have names; marks take their places.
 type Description struct {
 	Summary   string   // one sentence or more
 	Arguments []string // by binding
@@ -69,7 +69,7 @@ type Sentences struct {
 	parameters map[ast.Node]*parameter.Parameter
 	mains      map[*ast.SelectQuery]*sqlast.Source
 	scope      *ast.SelectQuery // the SELECT that is being described
-	plural     bool             // columns stand for all of their values: names
+	plural     bool             // a column means all of its values: names
 	scalar     bool             // the next SELECT returns one value
 }
 
@@ -411,7 +411,7 @@ func (w *Sentences) selection(s *ast.SelectQuery, top string) string {
 	return b.String()
 }
 
-// items lists the columns of a SELECT; plural says that each stands for all of its values.
+// items lists the columns of a SELECT; plural says that each means all of its values.
 func (w *Sentences) items(s *ast.SelectQuery, plural bool) string {
 	items := w.q.Expand(s)
 	if _, star := s.Columns[0].Expr.(*ast.Star); star && len(s.Columns) == 1 && len(items) > mostItems {
@@ -446,7 +446,7 @@ func (w *Sentences) rows(s *ast.SelectStmt) string {
 	return "(" + things + others + ")"
 }
 
-// groups names what a SELECT groups by. A row's key stands for its other columns.
+// groups names what a SELECT groups by. A row's key determines its other columns, which are left out.
 func (w *Sentences) groups(s *ast.SelectQuery) []string {
 	whole := map[*sqlast.Source]bool{}
 	refs := make([]*sqlast.Ref, len(s.GroupBy))

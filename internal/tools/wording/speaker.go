@@ -122,8 +122,8 @@ func hasSelect(e ast.Expr) bool {
 	return found
 }
 
-// groups says for what a SELECT gives a row each: for each house, where the key of houses is among the columns by which
-// it groups.
+// groups says for what a SELECT returns a row each: for each house, where the key of houses is among the columns by
+// which it groups.
 func (sc *scope) groups(s *ast.SelectQuery) []string {
 	whole := map[*sqlast.Source]bool{}
 	for _, e := range s.GroupBy {

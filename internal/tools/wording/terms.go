@@ -667,7 +667,7 @@ func links(t *schema.Table) bool {
 	return len(t.ForeignKeys) >= 2 && len(t.Columns) <= len(t.ForeignKeys)+1
 }
 
-// Identified returns the table whose rows a column stands for: its own if it is the key, that which it refers to, or
+// Identified returns the table whose rows a column identifies: its own if it is the key, that which it refers to, or
 // that which its name names (molecule_id); nil for a column that is not an identifier.
 func (p *Terms) Identified(t *schema.Table, e ast.Expr) *schema.Table {
 	ref := p.Q.Ref(sqlast.Unparen(e))
@@ -697,7 +697,7 @@ func (p *Terms) Identified(t *schema.Table, e ast.Expr) *schema.Table {
 	return t
 }
 
-// Root returns the table whose rows the rows of a join stand for: the one on the many side; where that only links two
+// Root returns the table of which each row of a join is one row: the one on the many side; where that only links two
 // others, the one that nothing else in the query asks about.
 //
 //nolint:gocyclo // one case for each kind of expression
