@@ -90,12 +90,7 @@ func assembleCompletions(events []json.RawMessage) ([]byte, error) {
 		if err := json.Unmarshal(event, &part); err != nil {
 			return nil, fmt.Errorf("streamed completion: %w", err)
 		}
-		if part.Model != "" {
-			whole["model"] = part.Model
-		}
-		if len(part.Usage) > 0 && string(part.Usage) != "null" {
-			whole["usage"] = part.Usage
-		}
+		setModelAndUsage(whole, part.Model, part.Usage)
 		for _, choice := range part.Choices {
 			if choice.Text != nil {
 				text += *choice.Text

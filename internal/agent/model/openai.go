@@ -270,6 +270,16 @@ func endsOpenAI(event json.RawMessage) (complete, last bool) {
 	return complete, false
 }
 
+// setModelAndUsage sets what a part of a streamed completion says of model and usage in the whole.
+func setModelAndUsage(whole object, model string, usage json.RawMessage) {
+	if model != "" {
+		whole["model"] = model
+	}
+	if len(usage) > 0 && string(usage) != "null" {
+		whole["usage"] = usage
+	}
+}
+
 // assembleOpenAI joins the parts of a streamed completion: texts are appended, calls are joined by their index, any
 // other field keeps its last value.
 func assembleOpenAI(events []json.RawMessage) ([]byte, error) {
@@ -295,12 +305,7 @@ func assembleOpenAI(events []json.RawMessage) ([]byte, error) {
 		if err := json.Unmarshal(event, &part); err != nil {
 			return nil, fmt.Errorf("streamed completion: %w", err)
 		}
-		if part.Model != "" {
-			whole["model"] = part.Model
-		}
-		if len(part.Usage) > 0 && string(part.Usage) != "null" {
-			whole["usage"] = part.Usage
-		}
+		setModelAndUsage(whole, part.Model, part.Usage)
 		for _, choice := range part.Choices {
 			if choice.Index > 0 {
 				continue
