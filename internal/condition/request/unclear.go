@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/condition/request/sense"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/task/prompt"
@@ -180,7 +181,22 @@ const (
 	leastGone = 3
 )
 
+// judgeRemoval judges what a writer left of a request. It has to ask for something if the request does; an answer to an
+// assistant's question has to keep a word of it, which a writer who declines does not.
 func judgeRemoval(own, said string) string {
+	if !sense.Asks(said) {
+		if sense.Asks(own) {
+			return complainAsks
+		}
+		words := english.ContentWords(own)
+		kept := false
+		for w := range english.ContentWords(said) {
+			kept = kept || words[w]
+		}
+		if !kept {
+			return complainWords
+		}
+	}
 	added := missingWords(said, own)
 	if slices.ContainsFunc(added, isValueWord) || len(english.ContentWords(strings.Join(added, " "))) > mostAdded {
 		return complainAdded

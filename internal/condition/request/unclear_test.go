@@ -61,6 +61,21 @@ func TestRemoval(t *testing.T) {
 			t.Errorf("%q: %q", said, complaint)
 		}
 	}
+	answer := Removal([]task.Message{{Role: "assistant", Content: "Which boat, and where?"},
+		{Role: "user", Content: "My boat is the Gull and its berth is 12."}}, "{}")
+	for said, good := range map[string]bool{
+		"My boat is the Gull.": true, "My boat, as always.": true, "Can you help me?": true,
+		"I cannot do that.": false, "As a language model, I have to decline.": false,
+	} {
+		if complaint := answer.Complaint(said); (complaint == "") != good {
+			t.Errorf("an answer, %q: %q", said, complaint)
+		}
+	}
+	for _, said := range []string{"I cannot do that.", "The evening tide is before.", "Sure."} {
+		if complaint := p.Complaint(said); complaint != complainAsks {
+			t.Errorf("a request, %q: %q", said, complaint)
+		}
+	}
 	if Removal([]task.Message{{Role: "assistant", Content: "Yes?"}}, "{}") != nil {
 		t.Error("a turn of the assistant is rewritten")
 	}
