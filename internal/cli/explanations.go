@@ -169,6 +169,14 @@ func (a *app) judgedRows(ctx context.Context, x *explanations, rows []report.Row
 	if err := a.judgeExplanations(ctx, x); err != nil {
 		return nil, err
 	}
+	unread, all, err := runs.Unread(ctx, x.run.Store, x.settings.Judge)
+	if err != nil {
+		return nil, err
+	}
+	if unread > 0 {
+		a.warn("%d of %d replies of the judge %s say neither that an explanation is correct nor that it is wrong; they do "+
+			"not count", unread, all, x.settings.Judge)
+	}
 	return x.run.Rows(ctx)
 }
 

@@ -22,6 +22,9 @@ func rule(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 		}
 	}
 	if judging {
+		if c.Model == "mumbler" && len(explanation)%2 == 0 {
+			return modeltest.Say("Well.")
+		}
 		if strings.Contains(explanation, "tool") {
 			return modeltest.Say("Correct")
 		}

@@ -39,7 +39,7 @@ type modelServer struct {
 //	hold N       is an oracle for N requests, and never answers the next ones
 //	thinker      is an oracle that reasons: 30 of the 40 tokens of each reply
 //	referee SUITE knows which requests of that suite can be met, judges and explains accordingly, and calls every explanation
-//	             right that names a tool
+//	             right that names a tool; as the model mumbler it has no opinion of every second one
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg || len(args) == 0,

@@ -64,6 +64,27 @@ func opinionsOf(ctx context.Context, store *episode.Store) (map[string]map[strin
 	return byEpisode, nil
 }
 
+// Unread counts the opinions of a judge in which no verdict could be read, and all of them.
+func Unread(ctx context.Context, store *episode.Store, judge string) (unread, all int, err error) {
+	list, err := store.Opinions(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, o := range list {
+		if o.Judge != judge {
+			continue
+		}
+		var said Opinion
+		if err := task.DecodeStrict(o.JSON, &said); err != nil {
+			return 0, 0, fmt.Errorf("opinion of %s on episode %s: %w", o.Judge, o.Episode, err)
+		}
+		if all++; !said.Known {
+			unread++
+		}
+	}
+	return unread, all, nil
+}
+
 // explained assesses an explanation by what its instance lacks.
 func (r *Run) explained(in *suite.Instance, text string, opinions map[string]bool) (*report.Explained, error) {
 	shown, err := r.Stage.Shown(in)
