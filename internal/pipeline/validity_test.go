@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,36 +22,59 @@ import (
 // setOperations is a corpus of two questions that share the tool of a set operation and name its columns differently.
 func setOperations(t *testing.T) string {
 	t.Helper()
+	return ownCorpus(t, []string{
+		"CREATE TABLE person (id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT)",
+		"INSERT INTO person VALUES (1, 'Ada', 'Berg'), (2, 'Bo', 'Ada'), (3, 'Cy', 'Dahl'), (4, 'Di', 'Berg'), (5, 'Eve', 'Falk')",
+	}, []string{
+		`{"id": "names", "question": "First and last names of people other than the Bergs?", "sql": "SELECT first_name, last_name FROM person EXCEPT SELECT first_name, last_name FROM person WHERE last_name = 'Berg'"}`,
+		`{"id": "numbers", "question": "Ids and first names of people other than Bo?", "sql": "SELECT id, first_name FROM person EXCEPT SELECT id, first_name FROM person WHERE first_name = 'Bo'"}`,
+		`{"id": "turned", "question": "Last and first names of people other than the Dahls?", "sql": "SELECT last_name, first_name FROM person EXCEPT SELECT last_name, first_name FROM person WHERE last_name = 'Dahl'"}`,
+	})
+}
+
+// otherTypes is a corpus whose rows do not keep to the declared types of their columns.
+func otherTypes(t *testing.T) string {
+	t.Helper()
+	return ownCorpus(t, []string{
+		"CREATE TABLE visit (id INTEGER PRIMARY KEY, day DATE, full BOOLEAN, share INT, size NUMERIC)",
+		"INSERT INTO visit VALUES (1, '2024-01-12', 'T', 0.5, 7), (2, '2024-02-03', 'F', 2, 'unknown'), " +
+			"(3, '2023-11-30', 'T', 3, 12), (4, '2024-01-13', 'F', 0.25, 12.5), (5, '2022-05-01', 'T', 1, 'unknown')",
+	}, []string{
+		`{"id": "days", "question": "On which days were the visits with a share above 1?", "sql": "SELECT day FROM visit WHERE share > 1"}`,
+		`{"id": "last", "question": "What is the day of the last visit?", "sql": "SELECT max(day) FROM visit"}`,
+		`{"id": "full", "question": "Which shares and sizes have the visits that were full (T)?", "sql": "SELECT share, size FROM visit WHERE full = 'T'"}`,
+		`{"id": "flags", "question": "How many visits are there for each value of full?", "sql": "SELECT full, count(*) FROM visit GROUP BY full"}`,
+		`{"id": "rest", "question": "On which days were there visits that were not all F?", "sql": "SELECT day FROM visit EXCEPT SELECT day FROM visit WHERE full = 'F'"}`,
+		`{"id": "since", "question": "Ids and days of the visits after 2024-01-01?", "sql": "SELECT id, day FROM visit WHERE day > '2024-01-01'"}`,
+	})
+}
+
+// ownCorpus writes a database and questions, and returns the name of the corpus.
+func ownCorpus(t *testing.T, script, questions []string) string {
+	t.Helper()
 	dir := t.TempDir()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "people.sqlite"))
+	db, err := sql.Open("sqlite", filepath.Join(dir, "own.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	for _, statement := range []string{
-		"CREATE TABLE person (id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT)",
-		"INSERT INTO person VALUES (1, 'Ada', 'Berg'), (2, 'Bo', 'Ada'), (3, 'Cy', 'Dahl'), (4, 'Di', 'Berg'), (5, 'Eve', 'Falk')",
-	} {
+	for _, statement := range script {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}
-	questions := strings.Join([]string{
-		`{"id": "names", "question": "First and last names of people other than the Bergs?", "sql": "SELECT first_name, last_name FROM person EXCEPT SELECT first_name, last_name FROM person WHERE last_name = 'Berg'"}`,
-		`{"id": "numbers", "question": "Ids and first names of people other than Bo?", "sql": "SELECT id, first_name FROM person EXCEPT SELECT id, first_name FROM person WHERE first_name = 'Bo'"}`,
-		`{"id": "turned", "question": "Last and first names of people other than the Dahls?", "sql": "SELECT last_name, first_name FROM person EXCEPT SELECT last_name, first_name FROM person WHERE last_name = 'Dahl'"}`,
-	}, "\n")
-	if err := os.WriteFile(filepath.Join(dir, "questions.jsonl"), []byte(questions), 0o644); err != nil {
+	file := filepath.Join(dir, "questions.jsonl")
+	if err := os.WriteFile(file, []byte(strings.Join(questions, "\n")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return "sql:" + filepath.Join(dir, "people.sqlite") + "," + filepath.Join(dir, "questions.jsonl")
+	return "sql:" + filepath.Join(dir, "own.sqlite") + "," + file
 }
 
 // TestEveryPlanIsGradedRight plays every plan of every task through the grader: a plan that is published is right
-// there.
+// there, and its calls return what their documentation says.
 func TestEveryPlanIsGradedRight(t *testing.T) {
 	testenv.SkipRace(t, looksAtBuilt)
-	for name, corpus := range map[string]string{"set operations": setOperations(t), "demo": "demo"} {
+	for name, corpus := range map[string]string{"set operations": setOperations(t), "types": otherTypes(t), "demo": "demo"} {
 		o := Defaults()
 		o.Corpora, o.WorkDir, o.Seed, o.Neighbours = []string{corpus}, t.TempDir(), 7, 6
 		o.Styles = Styles()
@@ -67,7 +91,9 @@ func TestEveryPlanIsGradedRight(t *testing.T) {
 			}
 			for i := range tk.Plans {
 				plans++
-				if g := gradeOf(t, stage, in, tk, "gold-"+tk.Plans[i].Kind); !g.Success {
+				g, record := gradeOf(t, stage, in, tk, "gold-"+tk.Plans[i].Kind)
+				checkDocumented(t, s, tk, record)
+				if !g.Success {
 					t.Errorf("%s, %s: the %s plan of %s is graded %s (%s)", name, in.ID, tk.Plans[i].Kind, tk.SQL, g.Outcome, g.Cause)
 				}
 			}
@@ -96,7 +122,65 @@ func assembled(t *testing.T, o Options) (*builder, *suite.Suite) {
 	return b, built.Suite
 }
 
-func gradeOf(t *testing.T, stage *episode.Stage, in *suite.Instance, tk *task.Task, name string) grade.Grade {
+// checkDocumented compares what the calls of an episode returned, and the task's answer, with their documentation.
+func checkDocumented(t *testing.T, s *suite.Suite, tk *task.Task, record *transcript.Transcript) {
+	t.Helper()
+	for _, e := range record.Events {
+		at := slices.IndexFunc(s.Tools[tk.Style], func(tool *task.Tool) bool {
+			return tool.Name == e.Tool && (tool.Database == tk.Database || tool.Database == "")
+		})
+		if e.Kind != transcript.EventCall || e.Error != nil || at < 0 {
+			continue
+		}
+		content, err := task.DecodeValue(e.Content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSchema(t, tk.ID+" "+e.Tool, s.Tools[tk.Style][at].Returns, content)
+	}
+	for j, c := range tk.Gold.Columns {
+		for _, row := range tk.Gold.Rows {
+			_, text := task.AsText(row[j])
+			_, integer := task.AsInteger(row[j])
+			fits := map[string]bool{task.TypeAny: true, task.TypeText: text, task.TypeInteger: integer, task.TypeNumber: !text}
+			if row[j] != nil && !fits[c.Type] {
+				t.Errorf("%s: %v is in column %s of gold, whose type is %s", tk.ID, row[j], c.Name, c.Type)
+			}
+		}
+	}
+}
+
+func checkSchema(t *testing.T, place string, s *task.Schema, v any) {
+	t.Helper()
+	kinds := []string{"null"}
+	switch v := v.(type) {
+	case string:
+		kinds = []string{"string"}
+	case int64:
+		kinds = []string{"integer", "number"}
+	case float64:
+		kinds = []string{"number"}
+	case []any:
+		kinds = []string{"array"}
+		for _, item := range v {
+			checkSchema(t, place, s.Items, item)
+		}
+	case map[string]any:
+		kinds = []string{"object"}
+		for _, p := range s.Properties {
+			if field, present := v[p.Name]; present {
+				checkSchema(t, place+" "+p.Name, p.Schema, field)
+			}
+		}
+	}
+	if len(s.Types) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(s.Types, kind) }) {
+		t.Errorf("%s is documented as %v and returned %v", place, s.Types, v)
+	}
+}
+
+func gradeOf(t *testing.T, stage *episode.Stage, in *suite.Instance, tk *task.Task, name string) (
+	grade.Grade, *transcript.Transcript,
+) {
 	t.Helper()
 	env, err := stage.Environment(t.Context(), in, episode.Seat{Header: transcript.Header{
 		ID: in.ID, Instance: in.ID, Task: in.Task, Agent: name,
@@ -116,7 +200,7 @@ func gradeOf(t *testing.T, stage *episode.Stage, in *suite.Instance, tk *task.Ta
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return g, record
 }
 
 // TestPairsShowAsManyTools counts the tools of instances that cannot be met and of the complete ones that they are

@@ -1,6 +1,9 @@
 package task
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MaxCallsPerTool bounds how many single calls [SingleCalls] lists for one tool; the first ones count: in the order of
 // the literals, or of the starting tables, their keys and the closed values.
@@ -85,10 +88,8 @@ func singleCalls(t *Tool, values []Value) []Call {
 	return product(t.Name, choices, MaxCallsPerTool)
 }
 
-// Delivers reports whether the tool returns rows, and not a handle of them.
-func (t *Tool) Delivers() bool {
-	return t.Returns != nil && len(t.Returns.Types) == 1 && t.Returns.Types[0] == "array"
-}
+// Delivers reports whether the tool can return rows, and not only a handle of them.
+func (t *Tool) Delivers() bool { return t.Returns != nil && slices.Contains(t.Returns.Types, "array") }
 
 // deliveringCalls lists the single calls of a tool that works on data handles, none if it does not return rows.
 func deliveringCalls(t *Tool, starts []Table) []Call {

@@ -62,6 +62,9 @@ func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 		d.Tables = append(d.Tables, t)
 	}
 	for i := range d.Tables {
+		if err := readStored(ctx, c, &d.Tables[i]); err != nil {
+			return nil, fmt.Errorf("values of %s: %w", d.Tables[i].Name, err)
+		}
 		if err := readForeignKeys(ctx, c, d, &d.Tables[i]); err != nil {
 			return nil, fmt.Errorf("foreign keys of %s: %w", d.Tables[i].Name, err)
 		}
@@ -103,6 +106,59 @@ func readTable(ctx context.Context, c *connection, t *schema.Table) error {
 		t.PrimaryKey = append(t.PrimaryKey, key[n])
 	}
 	return readUnique(ctx, c, t)
+}
+
+// readStored finds out which types the values of a table have in columns whose affinity allows several: every one but
+// TEXT and the rowid. SQLite orders numbers before texts and texts before blobs, so the least and the greatest value say
+// it. What a view returns is unknown, because to run it may take any time, and so is what cannot be read.
+func readStored(ctx context.Context, c *connection, t *schema.Table) error {
+	if t.View {
+		return nil
+	}
+	const most = 500 // columns a statement: SQLite allows 2,000 results
+	var list []*schema.Column
+	for j := range t.Columns {
+		if column := &t.Columns[j]; column.Affinity.IsNumeric() && !(isRowid(t) && t.PrimaryKey[0] == j) {
+			list = append(list, column)
+		}
+	}
+	for columns := range slices.Chunk(list, most) {
+		var terms []string
+		for _, column := range columns {
+			fractions := "0"
+			if column.Affinity == schema.Integer {
+				fractions = fmt.Sprintf("max(typeof(%s) = 'real')", quote(column.Name))
+			}
+			terms = append(terms, fmt.Sprintf("typeof(min(%[1]s)), typeof(max(%[1]s)), %[2]s", quote(column.Name), fractions))
+		}
+		r, err := c.query(ctx, "SELECT "+strings.Join(terms, ", ")+" FROM "+quote(t.Name), nil, limits{})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for i, column := range columns {
+			if err == nil {
+				column.Stored = storedType(r.Rows[0][3*i:3*i+3], column.Affinity)
+			}
+		}
+	}
+	return nil
+}
+
+func storedType(row task.Row, a schema.Affinity) string {
+	least, most := row[0], row[1]
+	number := func(v task.Value) bool { return v == task.Text("integer") || v == task.Text("real") }
+	switch {
+	case most == task.Text("null"):
+		return ""
+	case least == task.Text("text") && most == task.Text("text"):
+		return task.TypeText
+	case !number(most):
+		return task.TypeAny
+	case a == schema.Integer && row[2] == task.Integer(0):
+		return task.TypeInteger
+	default:
+		return task.TypeNumber
+	}
 }
 
 // collation asks SQLite for a column's collating sequence.

@@ -460,7 +460,9 @@ func (f *Facts) RowID(t *schema.Table, column int) bool {
 
 // Unsettled reports whether values that a comparison takes for equal can differ in a column: under a collation that
 // ignores differences, or where both 1 and 1.0 are possible.
-func Unsettled(c sqlast.Column) bool { return c.Collation != "BINARY" || c.Type == sqlast.TypeAny }
+func Unsettled(c sqlast.Column) bool {
+	return c.Collation != "BINARY" || c.Affinity == schema.None && c.Type == sqlast.TypeAny
+}
 
 // LiteralInt reads an integer that is written as a number.
 func LiteralInt(e ast.Expr) (int64, bool) {

@@ -69,12 +69,38 @@ type Column struct {
 	Title       string // the name in words, "" if unknown
 	Declared    string // the declared type as written
 	Affinity    Affinity
+	Stored      string // the type of the values in its rows, one of task's value types; "" if unknown
 	Collation   string // BINARY, NOCASE or RTRIM
 	NotNull     bool
 	Description string   // what the column means, "" if unknown
 	Values      string   // what its values mean, "" if unknown
 	Domain      string   // its values, if documentation lists them
 	Profile     *Profile // what else is known of its values; may be nil
+}
+
+// ValueType returns the type that the column's values are documented with. What its rows hold decides: SQLite keeps dates
+// as text under a type that it reads as numeric, and declared types bind no value. Where the rows are unknown, the
+// declared type decides; SQLite's own date functions write text.
+func (c *Column) ValueType() string {
+	switch {
+	case c.Stored != "":
+		return c.Stored
+	case c.Affinity == Text:
+		return task.TypeText
+	case c.Affinity == Integer:
+		return task.TypeInteger
+	case c.Affinity == Numeric && dateType(c.Declared):
+		return task.TypeText
+	case c.Affinity.IsNumeric():
+		return task.TypeNumber
+	default:
+		return task.TypeAny
+	}
+}
+
+func dateType(declared string) bool {
+	declared = strings.ToUpper(declared)
+	return strings.Contains(declared, "DATE") || strings.Contains(declared, "TIME")
 }
 
 // Profile is what is published about the values of a column whose rows are unknown.

@@ -304,7 +304,7 @@ func (r *resolver) source(t *ast.TableRef, sc *scope) (*Source, error) {
 	src := &Source{Name: table.Name, Table: table, Columns: make([]Column, len(table.Columns))}
 	for i, c := range table.Columns {
 		src.Columns[i] = Column{
-			Name: c.Name, Affinity: c.Affinity, Collation: c.Collation, Type: typeOfAffinity(c.Affinity),
+			Name: c.Name, Affinity: c.Affinity, Collation: c.Collation, Type: c.ValueType(),
 			Table: table.Name, Column: c.Name,
 		}
 	}

@@ -805,8 +805,8 @@ func (d *detector) compound(s site) {
 	for _, c := range s.statement.Cores {
 		for i, column := range d.Q.CoreOutput(c.(*ast.SelectQuery)) {
 			if i < len(first) &&
-				(fact.Unsettled(column) || first[i].Type == sqlast.TypeInteger && column.Type == sqlast.TypeNumber ||
-					first[i].Type == sqlast.TypeNumber && column.Type == sqlast.TypeInteger) {
+				(fact.Unsettled(column) || first[i].Type != column.Type &&
+					first[i].Type != sqlast.TypeText && column.Type != sqlast.TypeText) {
 				risky[i] = true
 			}
 		}

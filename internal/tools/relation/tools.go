@@ -786,9 +786,15 @@ const (
 	madeName = "^[A-Za-z_][A-Za-z0-9_]*(_.*)?$"
 )
 
-// open lets arguments that name keys name those that calls make, too.
+// open lets arguments that name keys name those that calls make, too, and lets aggregates be of groups: the result is
+// then a table with a row for each.
 func open(tools []*task.Tool) []*task.Tool {
 	for _, t := range tools {
+		if t.Body.Operation == Aggregate {
+			t.Returns.Types = append(t.Returns.Types, "object")
+			t.Returns.Description = "The value, in one record. Of a grouped table: the label by which later calls refer to the " +
+				"result."
+		}
 		for i := range t.Parameters.Properties {
 			if p := &t.Parameters.Properties[i]; slices.Contains(t.Body.Keys, p.Name) {
 				p.Schema = keyed(p.Schema, nil, true)

@@ -673,7 +673,7 @@ func (s *slotter) source(members []item, from string) (*task.Source,
 			names = append(names, prefix+"_"+c.Name)
 			keys = append(keys, task.Key{
 				Expression: tableAlias(members, m.src) + "." + sqlast.Quote(c.Name),
-				Table:      m.src.Table.Name, Column: c.Name, Type: typeOf(c.Affinity), Description: keyDescription(m.src.Table, c),
+				Table:      m.src.Table.Name, Column: c.Name, Type: c.ValueType(), Description: keyDescription(m.src.Table, c),
 			})
 		}
 	}
@@ -695,19 +695,6 @@ func source(database, from string, keys []task.Key) *task.Source {
 	s := &task.Source{Database: database, From: from, Keys: keys}
 	s.ID = s.Hash()
 	return s
-}
-
-func typeOf(a schema.Affinity) string {
-	switch a {
-	case schema.Text:
-		return task.TypeText
-	case schema.Integer:
-		return task.TypeInteger
-	case schema.Real, schema.Numeric:
-		return task.TypeNumber
-	default:
-		return task.TypeAny
-	}
 }
 
 // keyDescription says what the schema says of a column: its description, else its title, else its name in words, and of
