@@ -84,7 +84,7 @@ func plain(s string) string {
 	}), " ") + " "
 }
 
-// checkDropped is an oracle that knows nothing of how values are left out: the value, each other that the corpus lists
+// checkDropped is an oracle that does not know how values are left out: the value, each other that the corpus lists
 // as right, and each word of it that no tool's names have, occur in no message; every call that serves the request
 // requires it; and the user speaks last, of something else than before.
 func checkDropped(t *testing.T, s *suite.Suite, in *suite.Instance, tk *task.Task) {

@@ -207,7 +207,7 @@ func TestStaticConditions(t *testing.T) {
 	}
 }
 
-// TestStaticDrift changes what a certificate speaks of.
+// TestStaticDrift changes what a certificate is about.
 func TestStaticDrift(t *testing.T) {
 	for name, change := range map[string]func(*suite.Suite, *task.Task){
 		"answers": func(_ *suite.Suite, task *task.Task) {

@@ -90,7 +90,7 @@ func TestSingleCallsOnTables(t *testing.T) {
 	}
 }
 
-// TestSingleCallsOnTablesKnowNoNames: a tool whose arguments bear other names is called as before, under those.
+// TestSingleCallsOnTablesKnowNoNames: a tool whose arguments have other names is called as before, with those names.
 func TestSingleCallsOnTablesKnowNoNames(t *testing.T) {
 	for _, style := range []string{task.StyleSlot, task.StyleSel} {
 		tools, starts := handleTools(style, relation.ProfileExtended, tableOf("one", "lamp", 3))

@@ -755,7 +755,7 @@ func TestOtherBytesAreFound(t *testing.T) {
 	}
 }
 
-// deceive plays the run beside a worker that lies.
+// deceive plays the run beside a worker that reports false results.
 func (f *fleet) deceive() {
 	t := f.t
 	t.Helper()

@@ -213,7 +213,7 @@ null`,
 	}
 }
 
-// TestCompanions refuses companions that bear the name of a tool, and calls to those without an answer.
+// TestCompanions refuses companions that have the name of a tool, and calls to those without an answer.
 func TestCompanions(t *testing.T) {
 	world := openWorld(t, staffScript(1))
 	lonely := &task.Tool{

@@ -209,7 +209,7 @@ func TestOpenWorldUnderConditions(t *testing.T) {
 	}
 }
 
-// TestOpenWorldNeedsItsNames: a tool that bears the name of one of the two is Seatrial's own failure.
+// TestOpenWorldNeedsItsNames: a tool that has the name of one of the two is Seatrial's own failure.
 func TestOpenWorldNeedsItsNames(t *testing.T) {
 	config := openConfig(t)
 	config.Open.Toolkit = newToolkit(t, []*task.Tool{query("get_info", "ship", "SELECT 1")})

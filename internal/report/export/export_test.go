@@ -31,7 +31,7 @@ var small = suitetest.Demo(func(o *pipeline.Options) {
 	o.Faults = []string{"exec.timeout", "out.truncated"}
 })
 
-// playedRun returns a run of two policies, one of which goes on after faults.
+// playedRun returns a run of two policies, one of which continues after faults.
 func playedRun(t *testing.T) *runs.Run {
 	t.Helper()
 	s, ctx := small.Load(t), context.Background()

@@ -81,7 +81,7 @@ func overPipes(tb testing.TB, e *server.Episode) mcp.Transport {
 	return &mcp.IOTransport{Reader: fromServer, Writer: toServer}
 }
 
-// bearing is an HTTP client that bears a token.
+// bearing is an HTTP client that sends a token.
 type bearing struct{ token string }
 
 func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {

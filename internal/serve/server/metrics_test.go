@@ -13,7 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// scrape reads the metrics of a core; token is that of the server, and bears the one that is sent.
+// scrape reads the metrics of a core; token is that of the server, and bears is the token that is sent.
 func scrape(t *testing.T, core *server.Episodes, token, bears string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)

@@ -491,7 +491,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// residentBytes is what the process holds of memory: SQLite's lies outside Go's heap. It is 0 where the system does not
+// residentBytes is what the process holds of memory: SQLite's is outside Go's heap. It is 0 where the system does not
 // tell.
 func residentBytes(b *testing.B) int64 {
 	b.Helper()

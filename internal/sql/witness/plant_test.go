@@ -83,8 +83,8 @@ func ddl(s *schema.Database) string {
 	return b.String()
 }
 
-// speaks reports whether a query returns a row that is not all NULL or 0 on a database.
-func speaks(r *task.Result) bool {
+// nonEmpty reports whether a query returns a row that is not all NULL or 0 on a database.
+func nonEmpty(r *task.Result) bool {
 	for _, row := range r.Rows {
 		for _, v := range row {
 			if v != nil && v != task.Integer(0) {
@@ -118,7 +118,7 @@ func TestFirstWitnessMakesSpiderNonEmpty(t *testing.T) {
 			if len(witnesses) > 0 {
 				r = holding(t, s, witnesses[0]).query(t, sq.q.Source)
 			}
-			if r == nil || !speaks(r) {
+			if r == nil || !nonEmpty(r) {
 				silent++
 				t.Logf("%s is silent: %s", sq.id, sq.q.Source)
 				if len(witnesses) > 0 {

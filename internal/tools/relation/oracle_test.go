@@ -527,7 +527,7 @@ func (o *oracle) retrieve(r *rows, names []string, distinct bool, limit, offset 
 		f.extreme, f.window = false, false
 		keys = append(keys, f)
 		if c.grouped {
-			// What was read goes on being there.
+			// What was read stays.
 			c = c.with()
 			c.set(f)
 		}
@@ -621,7 +621,7 @@ func (o *oracle) combine(left, right *rows, operator string) *rows {
 	return c
 }
 
-// join pairs rows; the order of the first relation goes on.
+// join pairs rows; the result keeps the order of the first relation.
 func (o *oracle) join(left, right *rows, word string, on, other []string, prefix string) *rows {
 	left, right = o.plain(left), o.plain(right)
 	c := &rows{order: left.order}

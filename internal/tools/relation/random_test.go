@@ -140,7 +140,7 @@ func (c *chain) value() (any, string) {
 	return v, literal(task.Plain(decoded))
 }
 
-// one returns the label of a relation with one key, and the SELECT that stands for it.
+// one returns the label of a relation with one key, and its SELECT.
 func (c *chain) one(scalar bool) (any, string, bool) {
 	for _, label := range c.shuffled() {
 		k := c.known[label]
@@ -600,7 +600,7 @@ func (c *chain) transform(from string) (string, bool) {
 	})
 }
 
-// affinityOf returns the affinity of what a reference stands for.
+// affinityOf returns the affinity of the values of a reference.
 func (c *chain) affinityOf(reference any) string {
 	parsed, _ := task.ParseReference(reference.(string))
 	r := c.known[parsed.Label].rows
@@ -1045,7 +1045,7 @@ func canonical(row []any) string {
 	return b.String()
 }
 
-// compare runs what a relation stands for and compares it with the oracle's rows.
+// compare runs a relation's SELECT and compares the result with the oracle's rows.
 func (c *chain) compare(label string) bool {
 	h := c.known[label].handle
 	r := c.o.plainRows(c.known[label].rows)
