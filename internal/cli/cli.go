@@ -310,7 +310,8 @@ func (a *app) root() *cobra.Command {
 // for them.
 func refuseJSON(cmd *cobra.Command) error {
 	for c := cmd; c.HasParent(); c = c.Parent() {
-		if name := c.Name(); (name == "worker" || name == "completion" || name == "exit-codes") && cmd.Flags().Changed("json") {
+		silent := []string{"worker", "completion", "exit-codes"}
+		if name := c.Name(); slices.Contains(silent, name) && cmd.Flags().Changed("json") {
 			return diag.Usagef("%s has no result to print as JSON", name).WithHint("leave --json out")
 		}
 	}
