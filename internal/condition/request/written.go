@@ -166,7 +166,7 @@ func (p *Page) Complaint(text string) string {
 }
 
 // Doubtful reports whether a reader may find nothing wrong with a text that has a complaint: it rests on words without
-// a counterpart, which other words may stand for.
+// a counterpart, which other words may replace.
 func (p *Page) Doubtful(text string) bool {
 	return p.meant && p.certain != nil && p.lineOf(text) && p.asks(text) && p.certain(text) == "" &&
 		p.strays(p.restored(text), 0) == ""

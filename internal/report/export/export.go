@@ -39,7 +39,7 @@ type Options struct {
 	Progress func(read int)
 }
 
-// Stream as the place of an export stands for the stream of its options. Only formats of one file fit it.
+// Stream as the place of an export means the stream of its options. Only formats of one file fit it.
 const Stream = "-"
 
 // Summary counts what an export did with the episodes that its filter selected.
