@@ -21,6 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
+	"golang.org/x/sync/errgroup"
 )
 
 // explanations is what a judge model needs to assess explanations.
@@ -69,7 +70,18 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		}
 		m.show("judge", done, len(open), "")
 	}
-	each(ctx, x.settings.Concurrency, open, assess)
+	work := new(errgroup.Group)
+	work.SetLimit(max(1, x.settings.Concurrency))
+	for _, q := range open {
+		if ctx.Err() != nil {
+			break
+		}
+		work.Go(func() error {
+			assess(q) // keeps its error
+			return nil
+		})
+	}
+	_ = work.Wait()
 	m.clear()
 	switch {
 	case ctx.Err() != nil:
@@ -109,29 +121,6 @@ func (x *explanations) unseen(ctx context.Context) ([]*question, error) {
 		return nil
 	})
 	return list, err
-}
-
-// each calls do for every entry of a list, several at once, until the context ends.
-func each[T any](ctx context.Context, atOnce int, list []T, do func(T)) {
-	next := make(chan T)
-	var work sync.WaitGroup
-	for range min(atOnce, len(list)) {
-		work.Go(func() {
-			for v := range next {
-				do(v)
-			}
-		})
-	}
-	for _, v := range list {
-		select {
-		case next <- v:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
-	close(next)
-	work.Wait()
 }
 
 // judgeRun has a judge assess the explanations of an existing run, and returns its rows.
