@@ -88,7 +88,7 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,
 		"the `CONDITION` whose instances are written, such as surface:3")
 	cmd.Flags().StringVar(&bundle, "bundle", "", "write the selected episodes of a run to this `FILE`")
-	cmd.Flags().IntVar(&o.Filter.Limit, "limit", 0, "at most so many episodes, or tasks of "+convert.Harbor+
+	cmd.Flags().IntVar(&o.Filter.Limit, "limit", 0, "at most this many episodes, or tasks of "+convert.Harbor+
 		"; 0 takes all")
 	filterFlags(cmd, &o.Filter)
 	cmd.MarkFlagsMutuallyExclusive("format", "bundle")

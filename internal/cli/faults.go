@@ -72,7 +72,7 @@ func (a *app) printFaults(list []result.Fault) {
 		a.printf("%s\n", strings.ToUpper(hazard[:1])+hazard[1:])
 		for j := range list {
 			if f := &list[j]; f.Hazard == hazard {
-				a.printf("  %-24s %s\n  %-24s visible: %s\n  %-24s survived by: %s\n", f.Kind, f.Summary, "", f.Visible, "",
+				a.printf("  %-24s %s\n  %-24s agent sees: %s\n  %-24s survives by: %s\n", f.Kind, f.Summary, "", f.Visible, "",
 					f.SurvivedBy)
 			}
 		}
@@ -89,7 +89,7 @@ func (a *app) printFaultDetails(list []result.Fault) {
 		}
 		a.printf("%s: %s\n", f.Kind, f.Summary)
 		for _, line := range []struct{ name, text string }{
-			{"hazard", f.Hazard}, {"visible", f.Visible}, {"survived by", f.SurvivedBy}, {"look-alike", f.Lookalike},
+			{"hazard", f.Hazard}, {"agent sees", f.Visible}, {"survives by", f.SurvivedBy}, {"look-alike", f.Lookalike},
 			{"mirror", f.Mirror}, {"adds tools", f.Companions}, {"parameters", f.Parameters},
 			{"variants", strings.Join(f.Variants, ", ")}, {"source", f.Source},
 		} {

@@ -51,14 +51,14 @@ func (a *app) proxyCommand() *cobra.Command {
 		Long: "Connects an MCP client to an MCP server and injects the faults of a file. Without one, every message " +
 			"passes byte\n" +
 			"for byte.\n\n" +
-			"A command over stdio, a server over HTTP for a client over stdio, and HTTP on both sides:\n" +
-			"  seatrial proxy --faults faults.yaml -- npx some-mcp-server\n" +
-			"  seatrial proxy --faults faults.yaml --to http://127.0.0.1:9001/mcp\n" +
-			"  seatrial proxy --faults faults.yaml --listen 127.0.0.1:9000 --to http://127.0.0.1:9001/mcp\n\n" +
+			"Client and server over stdio; client over stdio, server over HTTP; both over HTTP:\n" +
+			"  seatrial proxy --faults FILE -- npx some-mcp-server\n" +
+			"  seatrial proxy --faults FILE --to http://HOST/mcp\n" +
+			"  seatrial proxy --faults FILE --to http://HOST/mcp --listen 127.0.0.1:9000\n\n" +
 			"At the end it reports which faults it injected and how the client reacted: on standard error, because standard\n" +
-			"output belongs to the client, or with --listen on standard output. --record keeps every message in a folder;\n" +
-			"--replay answers from one without the server, and --judge prints the verdict on one again.\n\n" +
-			"--fail-on accepts: " + strings.Join(record.Conditions, ", ") + ". If one of them holds, the exit code is 1.",
+			"output belongs to the client, or with --listen on standard output. --record keeps every message in a folder.\n" +
+			"--replay answers from such a record without the server, and --judge prints its verdict again.\n\n" +
+			"--fail-on accepts: " + strings.Join(record.Conditions, ", ") + ". If one of them is met, the exit code is 1.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.proxy(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringVar(&f.faults, "faults", "", "file of faults (YAML; --schema prints its schema)")

@@ -35,8 +35,7 @@ func (a *app) readCommand() *cobra.Command {
 			"  code      the block of Python to run; solution is true if it leaves the answer\n" +
 			"  unread    parts that were not read or not acted on: {reason, text}\n\n" +
 			"Protocols: " + strings.Join(known, ", ") + ".",
-		Example: `  echo '{"id": "1", "text": "[TOOL_CALLS]get_time[ARGS]{\"city\": \"Oslo\"}", "tools": [{"name": ` +
-			`"get_time"}]}' |` +
+		Example: `  echo '{"text": "[TOOL_CALLS]now[ARGS]{}", "tools": [{"name": "now"}]}' |` +
 			"\n    seatrial read --protocol tools",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -40,7 +40,7 @@ func (a *app) runCommand() *cobra.Command {
 		Long: "Runs scripted policies, commands, or models under a protocol on every instance of a suite. The run is one " +
 			"SQLite\n" +
 			"file.\n\nPolicies:\n" + policyHelp() + participants.CommandHelp + "\nProtocols:\n" + protocolHelp() +
-			"\nKeys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY. For any OpenAI-compatible server:\n" +
+			"\nKeys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY. For any OpenAI-compatible server use\n" +
 			"--base-url http://127.0.0.1:8000/v1.",
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

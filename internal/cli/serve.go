@@ -78,17 +78,17 @@ func (a *app) serveCommand() *cobra.Command {
 			"wherever an agent or its client can look, such as in the configuration of an MCP client.\n\n" +
 			"With --mcp stdio it serves one episode to the MCP client that started it, over standard input and output, " +
 			"until the\n" +
-			"client closes them. With --http, --instance serves one episode as well: whoever reaches the server plays it\n" +
-			"at /mcp or /v1/episodes/current without a token, and all else needs the token.\n\n" +
+			"client closes them. With --http, --instance also serves one episode: whoever reaches the server plays it\n" +
+			"at /mcp or /v1/episodes/current without a token; everything else needs the token.\n\n" +
 			"Ended episodes are in the file of --out before the client gets the response, as if `seatrial run` had played " +
-			"them:\n" +
-			"`seatrial report` and `seatrial grade` read it. An existing file is resumed. On an interrupt, requests under " +
-			"way finish\n" +
+			"them, so\n" +
+			"`seatrial report` and `seatrial grade` read it. An existing file is resumed. On an interrupt, requests in " +
+			"progress finish\n" +
 			"and open episodes are stored as interrupted.\n\n" +
 			"Creating, listing and grading episodes needs a token, from --token-file or " + tokenVariable +
 			". An agent only needs\n" +
 			"the token of its episode, which the response to its creation contains. On a loopback address the token is " +
-			"optional:\n" +
+			"optional;\n" +
 			"without one, every local process can do all of this.",
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

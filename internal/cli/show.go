@@ -96,7 +96,7 @@ func (a *app) showCommand() *cobra.Command {
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
 	a.fullFlag(cmd)
 	filterFlags(cmd, &filter)
-	cmd.Flags().IntVar(&limit, "limit", showLimit, "list at most so many episodes; 0 lists all")
+	cmd.Flags().IntVar(&limit, "limit", showLimit, "list at most this many episodes; 0 lists all")
 	cmd.Flags().IntVar(&width, "width", 0, "columns to write; 0 takes the terminal's, or 80")
 	return cmd
 }
@@ -186,7 +186,7 @@ func (a *app) replayCommand() *cobra.Command {
 	}
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
 	filterFlags(cmd, &filter)
-	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "at most so many episodes; 0 takes all")
+	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "at most this many episodes; 0 takes all")
 	return cmd
 }
 

@@ -225,8 +225,8 @@ var toolkitConditions = []entry{
 	{
 		Info: Info{
 			Name: NameRelatedTools, Kind: KindToolkit, Parameter: tools(1, 0),
-			Summary: "shows the tools of the plans and the N most similar ones that cannot give the answer; a second instance " +
-				"is under gold-tools (where tools cannot be run, it is the question with its own tools)",
+			Summary: "shows the tools of the plans and the N most similar ones that do not return the answer; a second " +
+				"instance is under gold-tools (where tools cannot be run, it is the question with its own tools)",
 			Source: sourceRFC + "expanding agent's toolkit",
 		},
 		toolkit: always(toolkit.Chosen{}), choice: true, role: RoleClean, beside: NameGoldTools,
@@ -321,8 +321,7 @@ const ReasonNoWording = "no_wording"
 // Refusals explains the reasons of refusals.
 func Refusals() map[string]string {
 	reasons := map[string]string{
-		ReasonNoWording: "the request cannot be reworded so; see the refusal of the same condition without one of the " +
-			"toolkit",
+		ReasonNoWording: "the request cannot be reworded; see the refusal of the condition of the request alone",
 	}
 	maps.Copy(reasons, toolkit.Reasons)
 	maps.Copy(reasons, fault.Reasons)

@@ -31,7 +31,7 @@ func TestCataloguePage(t *testing.T) {
 			}
 			fmt.Fprintf(&b, "\n### `%s`\n\n%s%s.\n\n| | |\n|---|---|\n", k.Name, strings.ToUpper(k.Summary[:1]), k.Summary[1:])
 			for _, row := range []struct{ name, text string }{
-				{"an agent sees", k.Visible}, {"and survives by", k.By}, {"look-alike", k.Lookalike}, {"mirror", k.Mirror},
+				{"agent sees", k.Visible}, {"survives by", k.By}, {"look-alike", k.Lookalike}, {"mirror", k.Mirror},
 				{"adds", k.Companions}, {"parameters", k.Parameters}, {"defined in", faultEntry(k).Source},
 				{"in the [proxy](proxy.md)", proxySays(k)},
 			} {

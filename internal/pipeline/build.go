@@ -1120,21 +1120,21 @@ func Reasons() map[string]string {
 		"failing_sql":     "SQLite refuses the SQL",
 		"indeterminate": "the result depends on the order in which SQLite visits rows, and the right results " +
 			"cannot be listed",
-		proof.ReasonCostly: "the SQL, or all that its proof runs, needs more steps of SQLite's virtual machine or more " +
-			"memory than it may",
+		proof.ReasonCostly: "the SQL, or all of its proof, needs more steps of SQLite's virtual machine or more memory " +
+			"than allowed",
 		ReasonLargeAnswer:   "the texts of the answer have more than 1 MiB",
 		"empty_result":      "the answer is empty (--keep-empty)",
 		"too_many_rows":     "the answer has too many rows (--max-rows)",
 		"no_alternative":    "there is no second plan (--require-alternative)",
 		"no_subquery":       "the SQL has no sub-SELECT (--alternative subquery)",
 		"plan_fails":        "a call of the direct plan fails",
-		"plan_disagrees":    "the direct plan gives another result than the SQL",
+		"plan_disagrees":    "the direct plan returns another result than the SQL",
 		"duplicate_variant": "a variant asks what another example asks",
 		"changes_tools":     "a variant would need other tools than its source",
-		reasonOtherWorkflow: "no plan has a workflow that is asked for (--workflow)",
+		reasonOtherWorkflow: "no plan has one of the workflows of --workflow",
 		reasonOneCall:       "the style answers a joined request with one call",
 		reasonSplitApart:    "the parts of a joined task are on different sides of the split",
-		reasonSameAnswer:    "a joined task has the same answer without its look-up",
+		reasonSameAnswer:    "a joined task has the same answer without looking up its value",
 	}
 	maps.Copy(reasons, slot.InexpressibleReasons())
 	maps.Copy(reasons, condition.Refusals())

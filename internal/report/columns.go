@@ -136,7 +136,7 @@ func differenceColumns[R contrasted](why func(R) string) []table.Column[R] {
 // PairedColumn is the difference of a pair, with the number and the share of the units that are paired.
 func PairedColumn(key, why string) table.Column[*Pair] {
 	return table.Column[*Pair]{
-		Head: table.Head{Name: "b less a (pairs)", Right: true, Keys: []string{key, "paired_units", "paired_share"}},
+		Head: table.Head{Name: "b minus a (pairs)", Right: true, Keys: []string{key, "paired_units", "paired_share"}},
 		Cell: func(p *Pair) table.Cell {
 			if p.Difference == nil {
 				return table.Cell{Text: table.None, Values: []any{nil, p.Units, nil}, Why: why}

@@ -123,16 +123,12 @@ func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 		mean("switches", func(f row) *float64 { return f.Switches }),
 		mean("probes", func(f row) *float64 { return f.Probes }), mean("waits", func(f row) *float64 { return f.Waits }))
 	return table.Make(title, pointers(list), CohortColumns[row](), groupingColumn(), aspectColumns(list, by), columns).
-		WithNotes("All shares are of the episodes in which a fault took effect. failed without noticing: the agent went " +
-			"on as if " +
-			"nothing had happened. failed though noticed: it reacted and no reaction went through, or it gave up at once. " +
-			"failed " +
-			"midway: a reaction went through, but the agent did not reach the right result. misreported: it had the right " +
-			"result " +
-			"and answered something else. failed by crashing: its program failed. cut off: the budget ran out before it " +
-			"reacted, or its last reply could not be " +
-			"read. Each failure has one of these classes and one outcome. retries to waits: means over " +
-			"episodes.")
+		WithNotes("All shares are of the episodes in which a fault took effect. failed without noticing: the agent " +
+			"continued as if nothing had happened. failed though noticed: it reacted, but no reaction succeeded, or it gave " +
+			"up at once. failed midway: a reaction succeeded, but the agent did not reach the right result. misreported: it " +
+			"had the right result and answered something else. failed by crashing: its program failed. cut off: the budget " +
+			"ran out before it reacted, or its last reply could not be read. Each failure has one of these classes and one " +
+			"outcome. retries to waits: means over episodes.")
 }
 
 // harmlessTable shows false alarms.

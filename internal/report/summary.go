@@ -209,7 +209,7 @@ func compareWorkflows(a, b string) int {
 }
 
 // Condition is the summary of a subject's episodes under a condition. PairedDifference is the mean over tasks of the
-// rate under the condition less the rate without it, over the tasks that have both. Without it means the task's
+// rate under the condition minus the rate without it, over the tasks that have both. Without it means the task's
 // instances without conditions, or, if the task has no such instance, its other instances of the role clean.
 type Condition struct {
 	Condition string `json:"condition"`

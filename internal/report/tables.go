@@ -160,7 +160,7 @@ func (r *Report) conditionTable() *table.Table {
 		table.Count("recovered", "recovered", 2, func(c row) int { return c.Recovered }),
 	}, effortColumns[row](), dataColumns[row](), []table.Column[row]{
 		table.Count("", "successes_without_effect", 0, func(c row) int { return c.SuccessesWithoutEffect }),
-	}).WithNotes("difference: the rate under the condition less the rate without it, in percentage points: the mean " +
+	}).WithNotes("difference: the rate under the condition minus the rate without it, in percentage points: the mean " +
 		"over the " +
 		"tasks that have both.")
 }
@@ -329,7 +329,7 @@ func (r *Report) pairTable() *table.Table {
 			table.Count("only in a", "only_a", 6, func(p row) int { return p.OnlyA }),
 			table.Count("only in b", "only_b", 6, func(p row) int { return p.OnlyB }),
 		}, testColumns(func(p row) *Test { return &p.Test }, func(row) string { return why }, true)).WithNotes(
-		"b less a: the mean over tasks of the paired difference, in percentage points, and how many of the instances that "+
+		"b minus a: the mean over tasks of the paired difference, in percentage points, and how many of the instances that "+
 			"either side has are paired.", testNote)
 }
 

@@ -68,9 +68,9 @@ func Verdict(pairs []Pair, a, b string) string {
 			where, table.Points(*p.Difference), table.Points(interval[0]), table.Points(interval[1]), p.Counted(), name,
 			table.PText(corrected)))
 	}
-	missed := fmt.Sprintf("no difference larger than %.1f points could have been missed", 100*elsewhere)
+	missed := fmt.Sprintf("differences of up to %.1f points may have been missed", 100*elsewhere)
 	if inKinds > elsewhere {
-		missed += fmt.Sprintf(", or %.1f within single kinds", 100*inKinds)
+		missed += fmt.Sprintf(" (%.1f within single kinds)", 100*inKinds)
 	}
 	switch sentence := b + " is " + strings.Join(differences, "; "); {
 	case !tested:

@@ -33,14 +33,13 @@ const (
 // RequestReasons explains why a task is not put under a condition of the request.
 func RequestReasons() map[string]string {
 	reasons := map[string]string{
-		ReasonFewValues: "no value that can be left out has four others that a task could be about in its place: that " +
-			"can be said, and have an answer",
-		ReasonFewAlike: "fewer than five requests differ in the value alone, so that leaving it out makes them the same",
-		ReasonToldByTool: "a tool of the plans contains the missing value instead of taking it as an argument: where few " +
-			"tools are shown, that gives the value away",
-		ReasonFewAnswers:   "fewer than five of the values have right answers that differ from each other",
-		ReasonUncertified:  "the task's plan does not give gold under the new wording",
-		ReasonNotClarified: "the user does not tell the value to whoever asks for it, or the plan does not give gold then",
+		ReasonFewValues: "no value that can be left out has four alternatives that can be said and have an answer",
+		ReasonFewAlike:  "fewer than five requests become the same when their value is left out",
+		ReasonToldByTool: "a tool of the plans contains the missing value instead of taking it as an argument, which " +
+			"reveals it if few tools are shown",
+		ReasonFewAnswers:   "fewer than five of the values have different right answers",
+		ReasonUncertified:  "the task's plan does not reach gold under the new wording",
+		ReasonNotClarified: "the simulated user does not tell the value when asked, or the plan then does not reach gold",
 	}
 	maps.Copy(reasons, request.Reasons())
 	return reasons

@@ -33,10 +33,10 @@ const (
 // staticReasons explains these reasons.
 func staticReasons() map[string]string {
 	reasons := map[string]string{
-		ReasonNotRequired: "every value that the request says is of an argument that is optional, or has a default",
-		ReasonDocumented:  "the documentation of a tool gives the value away",
+		ReasonNotRequired: "every value in the request belongs to an argument that is optional or has a default",
+		ReasonDocumented:  "the documentation of a tool reveals the value",
 		ReasonObtainable:  "another tool that is shown returns the value",
-		ReasonOthersServe: "something else that is asked for at the same time does not need the value",
+		ReasonOthersServe: "another part of the request can be met without the value",
 		ReasonUnstated: "a required value of the right call is neither in the request nor in the documentation: " +
 			"the original is not complete",
 		ReasonNoDetail: "no value of a right call is known",

@@ -26,7 +26,7 @@ const ReasonRival = "added_tool_reaches_answer"
 // toolkitReasons explains why a task is not put under a condition with a chosen toolkit, in addition to
 // [twin.Refusals] and [FaultReasons].
 func toolkitReasons() map[string]string {
-	return map[string]string{ReasonRival: "one call to a tool that was to be added gives the right answer"}
+	return map[string]string{ReasonRival: "one call to a tool that would be added returns the right answer"}
 }
 
 // MadeTool is a tool that was made for a task.

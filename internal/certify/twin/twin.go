@@ -82,9 +82,9 @@ const (
 // Refusals lists the reasons of refusals with their explanations.
 func Refusals() map[string]string {
 	return map[string]string{
-		reasonStyle:   "the tools of the style read any column: what remains of them can serve every request",
+		reasonStyle:   "the tools of the style read any column, so the remaining ones can serve every request",
 		ReasonFew:     fmt.Sprintf("fewer than %d tools remain beside those that can serve the request", Minimum),
-		reasonNoTwin:  "no column of the answer is unread by enough tools, or no change of it changes the answer",
+		reasonNoTwin:  "too many tools read each column of the answer, or changing the column does not change the answer",
 		reasonReached: "calls to the tools that remain, or chains of two, reach the answer",
 
 		reasonFewRelated:   "the database has too few tools that are related to those of the plans, and too few can be made",

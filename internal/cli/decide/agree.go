@@ -29,9 +29,9 @@ func (h *Host) agreeCommand() *cobra.Command {
 		Use:   "agree VERDICTS...",
 		Short: "Say how often reviewers agree, and resolve their verdicts",
 		Long: "Reads files of reviewers' verdicts (JSON Lines, as build --verdicts does), prints their agreement and " +
-			"Fleiss' kappa over\nthe instances that all of them judged, and writes what most of them say. Where as " +
-			"many keep as drop, nothing is resolved.\n\nWith --explanations RUN the verdicts are on explanations of " +
-			"the protocol explain: what most reviewers say is compared with\nwhat each judge model of the run says " +
+			"Fleiss' kappa over\nthe instances that all of them judged, and writes the verdicts of the majority. A tie " +
+			"stays open.\n\nWith --explanations RUN, the verdicts are on explanations of the protocol explain. The " +
+			"majority of the reviewers is compared with\neach judge model of the run " +
 			"(Cohen's kappa). --sheet writes the explanations for reviewers to judge.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.sheet != "" {

@@ -19,10 +19,10 @@ func (h *Host) gateCommand() *cobra.Command {
 		Use:   "gate RUN",
 		Short: "Decide from a run by rules: PASS, BLOCK or INCONCLUSIVE",
 		Long: "Tests the rules that `run --gate FILE` sealed, or those of --rules, against a run.\n\n" +
-			"Exit codes: 0 PASS, 1 BLOCK, 5 INCONCLUSIVE (the answer says how many more tasks would decide), 2 bad rules.\n\n" +
+			"Exit codes: 0 PASS, 1 BLOCK, 5 INCONCLUSIVE (the output says how many more tasks would decide), 2 bad rules.\n\n" +
 			"Measures:  " + strings.Join(gate.Measures(), ", ") + ".\nParts:     " + strings.Join(report.Parts(), ", ") +
 			".\nHazards:   " + strings.Join(report.Hazards(), ", ") + ".\n\n" +
-			"In a workflow of GitHub, the verdict is also written as a step summary and as annotations.",
+			"In GitHub Actions, the verdict is also written as a step summary and as annotations.",
 		Args: h.One("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := h.judgeRules(cmd.Context(), args[0], suiteDir, rules, baseline)

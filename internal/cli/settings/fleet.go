@@ -46,7 +46,7 @@ func (f *Fleet) CoordinatorFlags(flags *pflag.FlagSet) {
 func (f *Fleet) AccessFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.TokenFile, "token-file", "", "file with the token that workers must know")
 	flags.StringVar(&f.Credentials, "nats-creds", "", "file of NATS credentials, for servers of your own")
-	flags.StringVar(&f.CA, "tls-ca", "", "file of the certificates that sign the server's")
+	flags.StringVar(&f.CA, "tls-ca", "", "file of the certificates that sign the server's certificate")
 	flags.StringVar(&f.Cert, "tls-cert", "", "certificate: the server's with --listen, else the client's own")
 	flags.StringVar(&f.Key, "tls-key", "", "key of --tls-cert")
 }

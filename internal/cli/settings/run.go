@@ -217,7 +217,7 @@ func (r *Run) executionFlags() {
 	f := r.execution
 	WorkersFlag(f, &r.Workers)
 	f.IntVar(&r.MaxFailures, "max-failures", 10,
-		"end the run, or ask at a terminal, after so many episodes in a row that failed in the same way; 0 never does")
+		"end the run, or ask at a terminal, after this many episodes in a row that failed in the same way; 0 never does")
 	f.BoolVar(&r.Lean, "lean", false, "keep only what grading needs: no prompts, listings of tools or times of events")
 	f.StringVar(&r.EmbeddingsURL, "embeddings-url", "", EmbeddingsUsage)
 	f.StringVar(&r.OTLP, "otlp", "", OTLPUsage)

@@ -38,12 +38,12 @@ func Hazards() []string {
 
 // HazardDefinitions define the hazards for hints that name no tool.
 var HazardDefinitions = map[string]string{
-	HazardSpecification: "What a tool takes or returns has moved away from what its documentation says.",
-	HazardInvocation:    "A right call is turned away, or is altered on its way, before the tool answers it.",
-	HazardExecution:     "A tool breaks down, stops half-way or is late while it carries out a call.",
-	HazardOutput:        "A result holds what was asked for, written or arranged in another way than usual.",
+	HazardSpecification: "What a tool takes or returns differs from its documentation.",
+	HazardInvocation:    "A right call is refused or altered before the tool answers it.",
+	HazardExecution:     "A tool fails, stops half-way or is late while it executes a call.",
+	HazardOutput:        "A result contains what was asked for, in another form than usual.",
 	HazardConflict:      "Sources that should agree contradict each other, and one of them is wrong.",
-	HazardMissing:       "The tools that would settle the request are not there, and similar ones are.",
+	HazardMissing:       "The tools that the request needs are missing, and similar ones are shown.",
 }
 
 // Sources of definitions.

@@ -58,23 +58,23 @@ var Reasons = map[string]string{
 	ReasonNoCall:      "the primary plan makes no call",
 	ReasonNoOtherPath: "no other path avoids the tool that fails",
 	ReasonOpenPaths:   "the right paths cannot be listed: operations on data handles have too many",
-	ReasonTells: "without the tools that read some column of the answer, no operation remains that takes a key: the " +
-		"look of the toolkit would tell that the request cannot be met",
-	ReasonFewCalls:   "the plan calls fewer tools than failpoints are asked for",
+	ReasonTells: "without the tools that read some column of the answer, no operation that takes a key remains: the " +
+		"toolkit would reveal that the request cannot be met",
+	ReasonFewCalls:   "the plan calls fewer tools than the fault needs failpoints",
 	ReasonNoArgument: "no call of the plan has an argument that the fault can act on",
 	ReasonNoDefault:  "no argument of the plan has a plausible default",
 	ReasonIdle:       "the answer is the same whichever argument is lost or changed",
-	ReasonNoRows:     "no call of the plan hands over rows that something depends on",
-	ReasonFewRows:    "no call of the plan that something depends on has enough rows",
-	ReasonOrderFree:  "the order of the answer does not matter, or turning it round changes nothing",
-	ReasonNoColumn:   "no column that something depends on can be changed visibly",
-	ReasonNoNumber: "no column of numbers that something depends on and that can be changed visibly and restored " +
-		"exactly",
-	ReasonNoUnit:      "no column of numbers that something depends on has a name that tells a unit",
+	ReasonNoRows:     "no call of the plan returns rows on which a later call or the answer depends",
+	ReasonFewRows:    "no call on which a later call or the answer depends has enough rows",
+	ReasonOrderFree:  "the order of the answer does not matter, or reversing it changes nothing",
+	ReasonNoColumn:   "no column on which a later call or the answer depends can be changed visibly",
+	ReasonNoNumber: "no column of numbers on which a later call or the answer depends can be changed visibly and " +
+		"restored exactly",
+	ReasonNoUnit:      "no column of numbers on which a later call or the answer depends has a unit in its name",
 	ReasonNoMissing:   "no value of the answer is missing",
-	ReasonNoReference: "no later call refers to a column in a way that the fault would hurt",
+	ReasonNoReference: "no later call refers to a column in a way that the fault would break",
 	ReasonNoVariant:   "the kind has no such variant",
-	ReasonNotExecuted: "the tools of the task are only described",
+	ReasonNotExecuted: "the tools of the task cannot be run",
 }
 
 // Placement is one failpoint while it is placed.

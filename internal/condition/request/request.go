@@ -33,19 +33,19 @@ const (
 func Reasons() map[string]string {
 	return map[string]string{
 		ReasonNoValue:     "the SQL compares nothing with a value",
-		ReasonNotSaid:     "the request says no value of the SQL in a form that is known",
-		ReasonAmbiguous:   "every value that the request says stands for several of the SQL",
-		ReasonAwkward:     "no value can be left out so that English is left",
+		ReasonNotSaid:     "the request contains no value of the SQL in a known form",
+		ReasonAmbiguous:   "every value in the request may mean several values of the SQL",
+		ReasonAwkward:     "without any of its values, the request would not be English",
 		ReasonRemains:     "parts of the value, or another name for it, appear elsewhere in the request",
 		ReasonNoEdit:      "the request has no place where a change would keep its meaning",
-		ReasonUnspeakable: "the SQL has parts for which there are no words",
+		ReasonUnspeakable: "some part of the SQL cannot be put into words",
 		ReasonAlike:       "the new wording is too much like the old one",
-		ReasonNothing:     "the schema knows nothing that the request does not say",
+		ReasonNothing:     "the schema adds nothing to what the request says",
 		ReasonReturned:    "every value that could be left out appears in an earlier call or its result",
-		ReasonNotAsked:    "without the value the request would not end with the user",
+		ReasonNotAsked:    "without the value, the conversation would not end with the user",
 		ReasonSettles: "the new wording would settle what the request leaves open: a column, an order, or whether repeated " +
 			"rows count",
-		ReasonTold: "what could be added tells a value of the request or of the answer",
+		ReasonTold: "what could be added contains a value of the request or of the answer",
 	}
 }
 

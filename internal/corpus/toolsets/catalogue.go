@@ -41,13 +41,13 @@ const (
 func Reasons() map[string]string {
 	return map[string]string{
 		ReasonRow:           "the question, its tools or its answers cannot be read",
-		ReasonTurns:         "the question has several turns, and what is right depends on what tools return",
-		ReasonNoAnswers:     "the corpus says nothing of the right calls",
+		ReasonTurns:         "the question has several turns, and the right calls depend on what tools return",
+		ReasonNoAnswers:     "the corpus has no right calls for the question",
 		ReasonAnswers:       "the right calls do not fit the tools",
-		ReasonNoTools:       "the question comes with no tool",
-		ReasonUndocumented:  "the right call is of a tool that the corpus does not describe",
+		ReasonNoTools:       "the question has no tools",
+		ReasonUndocumented:  "the right call uses a tool that the corpus does not describe",
 		ReasonDuplicate:     "an earlier question has the same id",
-		ReasonEmptyDialogue: "nobody has asked anything before the call",
+		ReasonEmptyDialogue: "the call comes before any message of the user",
 	}
 }
 
@@ -225,7 +225,7 @@ func (l *loader) add(q Question) {
 		return
 	}
 	if len(q.Tools) == 0 {
-		l.reject(q.ID, ReasonNoTools, q.Position, "the question comes with no tool")
+		l.reject(q.ID, ReasonNoTools, q.Position, "the question has no tools")
 		return
 	}
 	if first, taken := l.ids[q.ID]; taken {

@@ -84,7 +84,7 @@ func Sentences(pairs []report.Pair) []string {
 		if len(list) == maxSentences {
 			return append(list, "More differences: --full")
 		}
-		text := fmt.Sprintf("%s less %s, %s: %s points [%s, %s] over %s", p.B.ID(), p.A.ID(), p.Part,
+		text := fmt.Sprintf("%s minus %s, %s: %s points [%s, %s] over %s", p.B.ID(), p.A.ID(), p.Part,
 			table.Points(*p.Difference), table.Points(p.CI95[0]), table.Points(p.CI95[1]), p.Counted())
 		switch {
 		case p.Test.P == nil:

@@ -67,8 +67,8 @@ func (c *Comparison) pairTable() *table.Table {
 			table.Number("correlation", "correlation", 3, table.Decimal, "all tasks of a side have the same rate",
 				func(p row) *float64 { return p.Correlation }),
 		}).WithNotes("Differences are paired by task, in points. The intervals of kinds hold for all kinds together "+
-		"(Bonferroni), those of parts are of each alone. p: sign-flip test of whole tasks, of each row alone. p (Holm): "+
-		"corrected for the number of kinds; decide by it.", more(left, "kind"), sameKinds(equal))
+		"(Bonferroni), the interval of a part for that part alone. p: sign-flip test of whole tasks, for the row alone. p "+
+		"(Holm): corrected for the number of kinds; use it to decide.", more(left, "kind"), sameKinds(equal))
 }
 
 func (c *Comparison) changeTable() *table.Table {
@@ -83,14 +83,14 @@ func (c *Comparison) changeTable() *table.Table {
 		}
 		return "+" + write(v)
 	}
-	return table.Make("Behaviour, mean of an episode", rows, []table.Column[*Change]{
+	return table.Make("Behaviour, mean per episode", rows, []table.Column[*Change]{
 		table.Text("episodes", "part", func(r *Change) string { return r.Part }),
 		table.Text("measure", "measure", func(r *Change) string { return r.Measure }),
 		table.Number("a", "a", 0, write, "", func(r *Change) *float64 { return &r.A }),
 		table.Number("b", "b", 0, write, "", func(r *Change) *float64 { return &r.B }),
 		{
 			Head: table.Head{
-				Name: "b less a (pairs)", Right: true, Keys: []string{"difference", "paired_units", "paired_share"},
+				Name: "b minus a (pairs)", Right: true, Keys: []string{"difference", "paired_units", "paired_share"},
 			},
 			Cell: func(r *Change) table.Cell {
 				return report.PairedCell(r.Difference, signed, r.Units, r.Eligible)
@@ -105,14 +105,14 @@ func (c *Comparison) changeTable() *table.Table {
 // flipText lists the first instances that one side alone solved.
 func (c *Comparison) flipText(width int) string {
 	if len(c.Flips) == 0 {
-		return "No instance was solved by one side alone.\n"
+		return "Both sides solve the same instances.\n"
 	}
 	lost := 0
 	for i := range c.Flips {
 		lost += statistics.One(c.Flips[i].Lost)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Of the instances, %d are solved by a alone and %d by b alone.\n", lost, len(c.Flips)-lost)
+	fmt.Fprintf(&b, "Only a solves %d instances, only b %d.\n", lost, len(c.Flips)-lost)
 	for i := range c.Flips[:min(ShownFlips, len(c.Flips))] {
 		f := &c.Flips[i]
 		by := "b"
@@ -150,9 +150,9 @@ func sameKinds(n int) string {
 	case 0:
 		return ""
 	case 1:
-		return "1 kind without a difference is left out: --json."
+		return "1 kind without a difference is not shown: --json."
 	default:
-		return fmt.Sprintf("%d kinds without a difference are left out: --json.", n)
+		return fmt.Sprintf("%d kinds without a difference are not shown: --json.", n)
 	}
 }
 

@@ -63,7 +63,7 @@ func pairDifferences(s *Source, panel *chart.Rows) (note []string) {
 		if note != nil && p.Kind != "" {
 			continue
 		}
-		differ(panel, &heading, p.B.ID().String()+" less "+p.A.ID().String(), cmp.Or(p.Kind, p.Part), p.Paired(),
+		differ(panel, &heading, p.B.ID().String()+" minus "+p.A.ID().String(), cmp.Or(p.Kind, p.Part), p.Paired(),
 			&p.Test, p.Counted())
 	}
 	return note

@@ -6,7 +6,8 @@ import "github.com/seatrial/seatrial/internal/condition/fault"
 var Rejected = fault.Transient(fault.Kind{
 	Name: "call.rejected", Summary: "validation refuses the first calls though they are right",
 	Survival: fault.Survival{
-		Hazard: fault.HazardInvocation, Visible: "an error that says so", By: "making the same call again",
+		Hazard: fault.HazardInvocation, Visible: "a validation error that promises to accept the call later",
+		By:         "making the same call again",
 		Parameters: "tool; times: how many calls are refused", Lookalike: "a note that the schema was refreshed",
 	},
 	Proxy: &fault.Proxy{Says: "Validation refuses a call that is right, and says that it will accept it later.",

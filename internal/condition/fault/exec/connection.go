@@ -6,8 +6,8 @@ import "github.com/seatrial/seatrial/internal/condition/fault"
 var Connection = fault.Transient(fault.Kind{
 	Name: "exec.connection", Summary: "the first calls to a tool lose their connection",
 	Survival: fault.Survival{
-		Hazard: fault.HazardExecution, Visible: "the error of its kind", By: "making the call again",
-		Parameters: "tool; times: how many calls fail", Lookalike: "a note of a connection that was restored",
+		Hazard: fault.HazardExecution, Visible: "an error: the connection was lost", By: "making the call again",
+		Parameters: "tool; times: how many calls fail", Lookalike: "a note that a connection was restored",
 	},
 	Proxy: &fault.Proxy{Says: "The connection breaks.", Settings: fault.SetPassing(), Status: 502},
 }, fault.Passing{

@@ -13,7 +13,7 @@ var Crash = &fault.Kind{
 	Survival: fault.Survival{
 		Hazard: fault.HazardExecution, Visible: "a mark that the records are not complete", By: "making the call again",
 		Parameters: "tool; from: the first attempt that crashes; times: how many crash",
-		Lookalike:  "a warning of a worker that was restarted over all records",
+		Lookalike:  "a warning that a worker was restarted, with all records",
 	},
 	Passes: true, Settles: "delivery",
 	New: func() fault.Fault { return &crash{} },

@@ -6,8 +6,8 @@ import "github.com/seatrial/seatrial/internal/condition/fault"
 var IO = fault.Transient(fault.Kind{
 	Name: "exec.io", Summary: "the first calls to a tool fail to read its data",
 	Survival: fault.Survival{
-		Hazard: fault.HazardExecution, Visible: "the error of its kind", By: "making the call again",
-		Parameters: "tool; times: how many calls fail", Lookalike: "a note of a read error that was corrected",
+		Hazard: fault.HazardExecution, Visible: "an error: the data could not be read", By: "making the call again",
+		Parameters: "tool; times: how many calls fail", Lookalike: "a note that a read error was corrected",
 	},
 	Proxy: &fault.Proxy{Says: "The tool cannot read its data.", Settings: fault.Refusing(fault.SetExecuted, fault.SetWait),
 		Status: 500},

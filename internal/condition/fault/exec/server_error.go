@@ -6,8 +6,8 @@ import "github.com/seatrial/seatrial/internal/condition/fault"
 var ServerError = fault.Transient(fault.Kind{
 	Name: "exec.server-error", Summary: "the first calls to a tool fail in the server",
 	Survival: fault.Survival{
-		Hazard: fault.HazardExecution, Visible: "the error of its kind", By: "making the call again",
-		Parameters: "tool; times: how many calls fail", Lookalike: "a note of a gateway that asked again",
+		Hazard: fault.HazardExecution, Visible: "an error: the server failed", By: "making the call again",
+		Parameters: "tool; times: how many calls fail", Lookalike: "a note that a gateway repeated a request",
 	},
 	Proxy: &fault.Proxy{Says: "The server fails.", Settings: fault.Refusing(fault.SetExecuted, fault.SetWait),
 		Status: 500},

@@ -12,9 +12,9 @@ import (
 // Slow is exec.slow, which is a look-alike by itself. The environment has no clock; its callers may wait as long as the
 // decision says.
 var Slow = &fault.Kind{
-	Name: "exec.slow", Summary: "the answer comes late and in time",
+	Name: "exec.slow", Summary: "the answer comes late but in time",
 	Survival: fault.Survival{
-		Hazard: fault.HazardExecution, Visible: "the time that a note gives", By: "nothing to do: it is no failure",
+		Hazard: fault.HazardExecution, Visible: "a note with the time", By: "doing nothing: no call has failed",
 		Harmless:   true,
 		Parameters: "tool; milliseconds; deadline_milliseconds", Lookalike: "the kind is a look-alike itself",
 	},

@@ -6,8 +6,8 @@ import "github.com/seatrial/seatrial/internal/condition/fault"
 var Timeout = fault.Transient(fault.Kind{
 	Name: "exec.timeout", Summary: "the first calls to a tool time out",
 	Survival: fault.Survival{
-		Hazard: fault.HazardExecution, Visible: "the error of its kind", By: "making the call again",
-		Parameters: "tool; times: how many calls fail", Lookalike: "a note of an answer that came late, and in time",
+		Hazard: fault.HazardExecution, Visible: "an error: the call timed out", By: "making the call again",
+		Parameters: "tool; times: how many calls fail", Lookalike: "a note that an answer came late but in time",
 	},
 	Proxy: &fault.Proxy{Says: "The call times out. With `wait_ms` the client waits that long for it.",
 		Settings: fault.SetPassing(), Status: 504},
