@@ -255,7 +255,7 @@ func openWorld(name, kind, by string) entry {
 	return entry{
 		Info: Info{
 			Name: name, Kind: KindToolkit,
-			Summary: "shows a tool that finds tools of all databases " + by + ", and one that gives their documentation",
+			Summary: "shows a tool that finds tools of all databases " + by + ", and one that returns their documentation",
 			Source:  "Hell or High Water §3.1 and appendix A",
 		},
 		toolkit: always(toolkit.OpenWorld{}), search: kind, settles: []string{settlesTools, settlesNames},

@@ -81,8 +81,8 @@ func measureOneCall(ctx context.Context, t *Trial) (Figure, error) {
 	own, err := t.oneCall(ctx, suite.UnderControl)
 	return Figure{
 		Value: max(0, added.fitting-own.fitting), Of: added.of,
-		Note: fmt.Sprintf("%.1f %%, by chance %.1f %%; %.1f %% if added tools are drawn whose arguments the values do not "+
-			"fill, too", 100*added.fitting, 100*own.fitting, 100*added.all),
+		Note: fmt.Sprintf("%.1f %%, by chance %.1f %%; %.1f %% if added tools whose arguments the values do not fill are "+
+			"drawn, too", 100*added.fitting, 100*own.fitting, 100*added.all),
 	}, err
 }
 

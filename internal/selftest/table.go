@@ -169,9 +169,9 @@ func Text(results []Result) string {
 				line += fmt.Sprintf(", %s: %s", target, r.Verdict())
 			}
 		}
-		fmt.Fprintf(&b, "%-13s %s\n%14s%s\n", r.Check.Name, line, "", r.Check.Claim)
+		fmt.Fprintf(&b, "%-20s%s\n%20s%s\n", r.Check.Name, line, "", r.Check.Claim)
 		if r.Figure.Note != "" && r.Figure.Of > 0 {
-			fmt.Fprintf(&b, "%14s(%s)\n", "", r.Figure.Note)
+			fmt.Fprintf(&b, "%20s(%s)\n", "", r.Figure.Note)
 		}
 	}
 	return b.String()

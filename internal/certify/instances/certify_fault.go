@@ -31,7 +31,7 @@ const (
 // FaultReasons explains these reasons.
 func FaultReasons() map[string]string {
 	return map[string]string{
-		ReasonNoEffect:    "the policy blind, which plays the plan and ignores errors, still gives the right answer",
+		ReasonNoEffect:    "the policy blind, which plays the plan and ignores errors, still answers rightly",
 		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
 		ReasonNotClean:    "a policy fails where nothing goes wrong",
 		ReasonAlone:       "the instance is the look-alike or mirror of a fault without a certificate",

@@ -431,7 +431,7 @@ func Reasons() map[string]string {
 	reasons := map[string]string{}
 	for _, list := range []map[string]string{
 		RequestReasons(), FaultReasons(), twin.Refusals(), toolkitReasons(), staticReasons(),
-		{ReasonUncertified: "the plan of an instance does not give gold with the tools that the instance shows"},
+		{ReasonUncertified: "the plan of an instance does not reach gold with the tools that the instance shows"},
 	} {
 		maps.Copy(reasons, list)
 	}

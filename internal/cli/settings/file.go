@@ -98,7 +98,7 @@ func ValueMessage(err error) string {
 	}
 	kind, known := expected[bad.GetFlag().Value.Type()]
 	if !known {
-		return err.Error()
+		return fmt.Sprintf("%q: %v", bad.GetValue(), bad.Unwrap())
 	}
 	return fmt.Sprintf("%q is not %s", bad.GetValue(), kind)
 }

@@ -97,7 +97,7 @@ func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkCorpora(s); err != nil {
+	if err := r.checkTasks(s); err != nil {
 		return nil, err
 	}
 	tasks, pairs := s.Index(), r.takesPairs(s)
@@ -128,13 +128,21 @@ func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
 	return list, r.checkSQL(list)
 }
 
-// checkCorpora refuses a corpus that no task is from.
-func (r *Run) checkCorpora(s *suite.Suite) error {
-	var known []string
+// checkTasks refuses a corpus or a style of which the suite has no task.
+func (r *Run) checkTasks(s *suite.Suite) error {
+	var known, styles []string
 	for _, t := range s.Tasks {
 		if !slices.Contains(known, t.Corpus) {
 			known = append(known, t.Corpus)
 		}
+		if !slices.Contains(styles, t.Style) {
+			styles = append(styles, t.Style)
+		}
+	}
+	if r.Style != "" && !slices.Contains(styles, r.Style) {
+		e := diag.Unknown("style", r.Style, styles)
+		e.Message = s.Dir + " has no instance of the style " + r.Style
+		return &NoInstance{e}
 	}
 	for _, name := range r.Corpora {
 		if !slices.Contains(known, name) {

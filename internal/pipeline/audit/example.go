@@ -190,7 +190,7 @@ func outcome(ctx context.Context, s *subject) error {
 	}
 	// A result that is too long to publish need not fit an observation either.
 	if s.Proof != nil && s.Proof.Reason != "" && len(f.Result.Rows) <= s.longest {
-		s.add(s.Proof.Reason, s.Proof.Message, "report it: the SQL runs, and its tools should give the same")
+		s.add(s.Proof.Reason, s.Proof.Message, "report it: the SQL runs, and its tools should return the same")
 	}
 	return nil
 }
@@ -316,7 +316,7 @@ func proven(_ context.Context, s *subject) error {
 		return nil
 	}
 	if level := p.Chance.Level(); level > chanceThreshold {
-		s.add(CodeGuessable, fmt.Sprintf("%d of the %d single calls with the question's own values give the answer (%.0f %%)",
+		s.add(CodeGuessable, fmt.Sprintf("%d of the %d single calls with the question's own values return the answer (%.0f %%)",
 			p.Chance.Hits, p.Chance.Calls, 100*level), "ask for more than one value, or give the question a value of its own")
 	}
 	if d := p.Certificate.Distinct; d < distinctThreshold {
@@ -339,7 +339,7 @@ func proven(_ context.Context, s *subject) error {
 		if m.Join {
 			code = CodeSurvivingJoin
 		}
-		s.addIn(code, InSQL, m.Start, "no generated database tells the SQL from the same "+s.difference(&m), settle(m.Kind))
+		s.addIn(code, InSQL, m.Start, "every generated database returns the same answer "+s.difference(&m), settle(m.Kind))
 	}
 	return nil
 }
@@ -358,7 +358,7 @@ func (s *subject) difference(m *mutant.Mutant) string {
 	case old == "":
 		return fmt.Sprintf("with `%s`", text)
 	default:
-		return fmt.Sprintf("with `%s` for `%s`", text, old)
+		return fmt.Sprintf("with `%s` instead of `%s`", text, old)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *subject) compare(earlier []*subject) {
 		}
 		agree, known := s.agrees(o)
 		if known && !agree {
-			s.addIn(CodeContradiction, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives another answer",
+			s.addIn(CodeContradiction, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL returns another answer",
 				o.reference()),
 				"say in the questions what tells them apart, or mend the SQL of one")
 			return
@@ -58,7 +58,7 @@ func (s *subject) compare(earlier []*subject) {
 		}
 	}
 	if equal != nil {
-		s.addIn(CodeSameQuestion, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives the same answer",
+		s.addIn(CodeSameQuestion, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL returns the same answer",
 			equal.reference()), "leave one of the two out")
 	}
 }

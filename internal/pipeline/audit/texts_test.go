@@ -203,7 +203,7 @@ func TestDifferencesAreSeen(t *testing.T) {
 		for _, m := range mutant.Mutants(q) {
 			seen++
 			difference := s.difference(&m)
-			after, before, both := strings.Cut(strings.TrimPrefix(difference, "with "), " for `")
+			after, before, both := strings.Cut(strings.TrimPrefix(difference, "with "), " instead of `")
 			if both && strings.Trim(after, "`") == strings.Trim(before, "`") || difference == "without ``" {
 				t.Errorf("%s: %s", m.SQL, difference)
 			}

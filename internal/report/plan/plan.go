@@ -177,13 +177,13 @@ func (p *Plan) learn(r *Request, arms [][]*report.Row) (tokens, cost float64, er
 		p.WithinA, p.WithinB = *a.Within, *b.Within
 	} else {
 		p.WithinA, p.WithinB = (1-r.Consistency)*spreadOf(&a), (1-r.Consistency)*spreadOf(&b)
-		p.Notes = append(p.Notes, fmt.Sprintf("The pilot has one trial of each task, so what varies from trial to trial is "+
-			"assumed: %s of the variance between tasks (--consistency). A pilot with --trials 2 measures it.",
+		p.Notes = append(p.Notes, fmt.Sprintf("The pilot has one trial of each task, so the variance between trials is "+
+			"assumed: %s of the variance is between tasks (--consistency). A pilot with --trials 2 measures it.",
 			table.Percent(r.Consistency)))
 	}
 	if a.Rate*(1-a.Rate) == 0 || b.Rate*(1-b.Rate) == 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("All outcomes of an arm of the pilot are the same, so what varies is taken "+
-			"from the largest share of other outcomes that %d tasks can miss in one of twenty pilots: %s.", a.Tasks,
+		p.Notes = append(p.Notes, fmt.Sprintf("All outcomes of an arm of the pilot are the same. Its variance is that of the "+
+			"largest share of other outcomes that a pilot of %d tasks misses with a chance of 5 %%: %s.", a.Tasks,
 			table.Percent(unseen(a.Tasks))))
 	}
 	if len(arms) == 1 {
