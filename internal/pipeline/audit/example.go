@@ -316,7 +316,7 @@ func proven(_ context.Context, s *subject) error {
 		return nil
 	}
 	if level := p.Chance.Level(); level > chanceThreshold {
-		s.add(CodeGuessable, fmt.Sprintf("%d of the %d single calls with the question's own values return the answer (%.0f %%)",
+		s.add(CodeGuessable, fmt.Sprintf("%d of the %d single calls with values of the question return the answer (%.0f %%)",
 			p.Chance.Hits, p.Chance.Calls, 100*level), "ask for more than one value, or give the question a value of its own")
 	}
 	if d := p.Certificate.Distinct; d < distinctThreshold {

@@ -182,8 +182,8 @@ func (p *Plan) learn(r *Request, arms [][]*report.Row) (tokens, cost float64, er
 			table.Percent(r.Consistency)))
 	}
 	if a.Rate*(1-a.Rate) == 0 || b.Rate*(1-b.Rate) == 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("All outcomes of an arm of the pilot are the same. Its variance is that of the "+
-			"largest share of other outcomes that a pilot of %d tasks misses with a chance of 5 %%: %s.", a.Tasks,
+		p.Notes = append(p.Notes, fmt.Sprintf("All outcomes of an arm of the pilot are the same. Its variance is that of "+
+			"the largest share of other outcomes that a pilot of %d tasks misses with a chance of 5 %%: %s.", a.Tasks,
 			table.Percent(unseen(a.Tasks))))
 	}
 	if len(arms) == 1 {
