@@ -109,8 +109,8 @@ func readTable(ctx context.Context, c *connection, t *schema.Table) error {
 }
 
 // readStored finds out which types the values of a table have in columns whose affinity allows several: every one but
-// TEXT and the rowid. SQLite orders numbers before texts and texts before blobs, so the least and the greatest value say
-// it. What a view returns is unknown, because to run it may take any time, and so is what cannot be read.
+// TEXT and the rowid. SQLite orders numbers before texts and texts before blobs, so the least and the greatest value
+// tell. Views are not run, because they may take any time; what they return is unknown, and so is what cannot be read.
 func readStored(ctx context.Context, c *connection, t *schema.Table) error {
 	if t.View {
 		return nil

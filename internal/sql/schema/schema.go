@@ -78,9 +78,9 @@ type Column struct {
 	Profile     *Profile // what else is known of its values; may be nil
 }
 
-// ValueType returns the type that the column's values are documented with. What its rows hold decides: SQLite keeps dates
-// as text under a type that it reads as numeric, and declared types bind no value. Where the rows are unknown, the
-// declared type decides; SQLite's own date functions write text.
+// ValueType returns the type that the column's values are documented with. What its rows hold decides: SQLite keeps
+// dates as text under a type that it reads as numeric, and declared types bind no value. Where the rows are unknown,
+// the declared type decides; SQLite's own date functions write text.
 func (c *Column) ValueType() string {
 	switch {
 	case c.Stored != "":

@@ -792,8 +792,8 @@ func open(tools []*task.Tool) []*task.Tool {
 	for _, t := range tools {
 		if t.Body.Operation == Aggregate {
 			t.Returns.Types = append(t.Returns.Types, "object")
-			t.Returns.Description = "The value, in one record. Of a grouped table: the label by which later calls refer to the " +
-				"result."
+			t.Returns.Description = "The value, in one record. Of a grouped table: the label by which later calls refer " +
+				"to the result."
 		}
 		for i := range t.Parameters.Properties {
 			if p := &t.Parameters.Properties[i]; slices.Contains(t.Body.Keys, p.Name) {

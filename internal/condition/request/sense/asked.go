@@ -367,8 +367,8 @@ var (
 	asksVerb = regexp.MustCompile(`(?:^|[.?!:;,\n] |` +
 		`\b(?:and|then|please|you|to|just|now|kindly|also|me|but|so|or) )["“(]?` +
 		`(?:` + tellVerbs + `|add|aggregate|arrange|calculate|check|choose|collect|compare|compile|compute` +
-		`|consider|count|delete|describe|determine|do|enumerate|estimate|extract|fetch|figure|filter|gather|generate|group|hand` +
-		`|help|identify|indicate|inform|let|locate|look|mention|obtain|order|output|pick|point|present|print` +
+		`|consider|count|delete|describe|determine|do|enumerate|estimate|extract|fetch|figure|filter|gather|generate|group` +
+		`|hand|help|identify|indicate|inform|let|locate|look|mention|obtain|order|output|pick|point|present|print` +
 		`|produce|pull|rank|report|retrieve|search|see|select|share|sort|specify|sum|tally|take|total|work` +
 		`|write)\b`)
 	asksWord = regexp.MustCompile(`(?:^|[.?!:;\n] )` +
