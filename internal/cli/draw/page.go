@@ -91,7 +91,7 @@ func tell(ctx context.Context, source story.Source, row *report.Row) (*story.Pai
 	return story.Beside(ctx, source, c)
 }
 
-// varied chooses failed episodes: first the worst of each agent and condition, then of all the worst.
+// varied chooses failed episodes: first the worst of each agent and condition, then the worst of all others.
 func varied(rows []*report.Row, limit int) []*report.Row {
 	type sort struct{ agent, condition string }
 	seen := map[sort]bool{}

@@ -292,7 +292,7 @@ func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment
 	return seen, r.conclude(ctx, env, out, answerFile, err)
 }
 
-// conclude makes of the end of the command the end of the episode.
+// conclude ends the episode according to how the command ended.
 func (r *commandEpisode) conclude(ctx context.Context, env *environment.Environment, out *command.Outcome,
 	answerFile string, err error) error {
 	var notStarted *command.NotStartedError

@@ -214,7 +214,7 @@ func anything(description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Description: description}
 }
 
-// written are the schemas of types that write themselves.
+// written are the schemas of types with a JSON encoding of their own.
 func written() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): anything("any JSON value"),
