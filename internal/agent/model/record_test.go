@@ -41,14 +41,15 @@ func talk(ctx context.Context, c Client, opening string) ([]string, error) {
 	return heard, nil
 }
 
-// moody answers the same request differently every time, and fails now and then.
+// moody answers the same request differently every time, and fails five times at most: fewer than the attempts that a
+// client makes, so that each gets a reply whoever is unlucky.
 func moody() func(modeltest.Chat) modeltest.Response {
 	var n atomic.Int64
 	return func(modeltest.Chat) modeltest.Response {
-		switch i := n.Add(1); i % 5 {
-		case 0:
+		switch i := n.Add(1); {
+		case i%5 == 0 && i <= 25:
 			return modeltest.RateLimited("1")
-		case 1:
+		case i%5 == 1:
 			r := modeltest.Use(modeltest.Call{Name: "look", Arguments: fmt.Sprintf(`{"n": %d}`, i)})
 			r.Reasoning = fmt.Sprintf("thought %d <&>", i)
 			return r
