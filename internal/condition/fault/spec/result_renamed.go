@@ -15,8 +15,9 @@ import (
 var ResultRenamed = &fault.Kind{
 	Name: "spec.result-renamed", Summary: "a field of the records has a new name",
 	Survival: fault.Survival{
-		Hazard:  fault.HazardSpecification,
-		Visible: "the payload, and get_info", By: "reading the field under its new name",
+		Hazard:     fault.HazardSpecification,
+		Visible:    "the payload, and get_info",
+		By:         "reading the field under its new name, or referring to a result of one field as a whole",
 		Parameters: "tool; column; field; new_name", Companions: fault.ToolInfo,
 		Lookalike: "a new name of a field that nothing refers to",
 	},
