@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"golang.org/x/sys/unix"
 )
 
@@ -80,16 +81,9 @@ func ends(process string) bool {
 	if err != nil {
 		return false
 	}
-	fd, err := unix.PidfdOpen(number, 0)
+	ended, err := testenv.Watch(number)
 	if err != nil {
 		return errors.Is(err, unix.ESRCH)
 	}
-	defer func() { _ = unix.Close(fd) }()
-	waiting := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		n, err := unix.Poll(waiting, max(0, int(time.Until(deadline).Milliseconds())))
-		if !errors.Is(err, unix.EINTR) {
-			return n > 0
-		}
-	}
+	return ended(30 * time.Second)
 }

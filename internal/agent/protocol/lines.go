@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
@@ -55,8 +54,8 @@ func InterpretLines(in io.Reader, file, name string) ([][]byte, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxReplyLine)
 	var out [][]byte
-	if !slices.Contains(names(), name) {
-		return nil, diag.Unknown("protocol", name, names())
+	if _, err := dialectNamed(name); err != nil { // there may be no line
+		return nil, err
 	}
 	number := 0
 	fault := func(err error) error {

@@ -27,17 +27,23 @@ type ReadCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
+// dialectNamed makes the dialect of a protocol. An unknown name is an error of exit code 2 that names the nearest known
+// one.
+func dialectNamed(name string) (dialect, error) {
+	for i := range protocols {
+		if protocols[i].Name == name {
+			return protocols[i].make(Config{Specs: new(Specs)}), nil
+		}
+	}
+	return nil, diag.Unknown("protocol", name, names())
+}
+
 // Interpret reads one reply as the protocol of that name would, with these tools on offer and no episode around it. An
 // unknown name is an error of exit code 2 that names the nearest known one.
 func Interpret(name string, response *model.Reply, tools []*task.Tool) (*Interpretation, error) {
-	var made dialect
-	for i := range protocols {
-		if protocols[i].Name == name {
-			made = protocols[i].make(Config{Specs: new(Specs)})
-		}
-	}
-	if made == nil {
-		return nil, diag.Unknown("protocol", name, names())
+	made, err := dialectNamed(name)
+	if err != nil {
+		return nil, err
 	}
 	view := &task.View{Messages: []task.Message{{Role: model.RoleUser}}, Tools: tools}
 	if name == SQL {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/diag/testenv"
 	"golang.org/x/sys/unix"
 )
 
@@ -51,7 +52,7 @@ func TestNativeSessionsEndWithTheirServer(t *testing.T) {
 		if o := ran(t, s, "1+1"); o.Value != "2" {
 			t.Fatal(brief(o))
 		}
-		fd, err := unix.PidfdOpen(processOf(s), 0)
+		ended, err := testenv.Watch(processOf(s))
 		if errors.Is(err, unix.ENOSYS) {
 			t.Skip("the kernel cannot wait for a process that is no child")
 		}
@@ -59,11 +60,9 @@ func TestNativeSessionsEndWithTheirServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		server.stop()
-		events := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		if n, err := unix.Poll(events, int(2*time.Minute/time.Millisecond)); n != 1 {
-			t.Errorf("%+v: the session outlives its server: %d, %v", way, n, err)
+		if !ended(2 * time.Minute) {
+			t.Errorf("%+v: the session outlives its server", way)
 		}
-		_ = unix.Close(fd)
 	}
 }
 

@@ -45,8 +45,8 @@ type Host struct {
 
 // Run writes the episodes of a run in a format of another program.
 func (h *Host) Run(ctx context.Context, path, suiteDir string, o export.Options) (err error) {
-	if o.Format != "" && !slices.Contains(export.Names(), o.Format) {
-		return diag.Unknown("format", o.Format, export.Names())
+	if err := export.CheckFormat(o.Format); o.Format != "" && err != nil {
+		return err
 	}
 	if o.Out == "" {
 		return diag.Usagef("no place for the export is given").WithHint("--out PATH")

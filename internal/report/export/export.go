@@ -90,6 +90,22 @@ func Names() []string {
 	return names
 }
 
+// formatNamed returns the format of that name.
+func formatNamed(name string) (format, error) {
+	for _, f := range formats() {
+		if f.name == name {
+			return f, nil
+		}
+	}
+	return format{}, diag.Unknown("format", name, Names())
+}
+
+// CheckFormat reports an unknown format before anything is read: an error of exit code 2.
+func CheckFormat(name string) error {
+	_, err := formatNamed(name)
+	return err
+}
+
 // played is an episode with everything that a format may contain.
 type played struct {
 	*episode.Stored
@@ -110,17 +126,16 @@ type exporter struct {
 
 // Run writes the episodes that a filter selects. If it fails, Out does not exist.
 func Run(ctx context.Context, run *runs.Run, o Options) (*Summary, error) {
-	list := formats()
-	at := slices.IndexFunc(list, func(f format) bool { return f.name == o.Format })
-	if at < 0 {
-		return nil, diag.Unknown("format", o.Format, Names())
+	chosen, err := formatNamed(o.Format)
+	if err != nil {
+		return nil, err
 	}
 	if o.Filter.Worst {
 		return nil, diag.Usagef("--worst orders episodes, and an export keeps their order").WithHint("--failed")
 	}
 	place := Place
 	switch _, err := os.Lstat(o.Out); {
-	case o.Out == Stream && list[at].folder:
+	case o.Out == Stream && chosen.folder:
 		return nil, diag.Usagef("%s is a folder of files, and standard output is one stream", o.Format).
 			WithHint("--out DIR")
 	case o.Out == Stream:
@@ -130,7 +145,7 @@ func Run(ctx context.Context, run *runs.Run, o Options) (*Summary, error) {
 	}
 	x := &exporter{run: run, o: o, summary: &Summary{Format: SummaryFormat, Out: o.Out, LeftOut: map[string]int{},
 		Shortened: map[string]int{}}, clean: run.Suite.Clean()}
-	err := place(o.Out, list[at].folder, func(partial string) error { return x.fill(ctx, list[at], partial) })
+	err = place(o.Out, chosen.folder, func(partial string) error { return x.fill(ctx, chosen, partial) })
 	if err != nil {
 		return nil, err
 	}

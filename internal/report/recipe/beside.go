@@ -232,7 +232,7 @@ func (t *Table) tableOf(lines []*line, agents []string) *table.Table {
 	return out.WithNotes(gaps(lines, agents)...).WithNotes(t.sources(lines)...)
 }
 
-// sources says what stands in the column of the paper.
+// sources says where the figures in the column of the paper come from.
 func (t *Table) sources(lines []*line) []string {
 	var notes []string
 	switch n := len(t.Published); n {

@@ -239,8 +239,8 @@ func TestEmptyCellsSayWhy(t *testing.T) {
 	}
 }
 
-// TestEveryJudgeHasFigures: where several models judged the explanations of an agent, each has a column, and what no judge
-// has a part in stands in all of them.
+// TestEveryJudgeHasFigures: where several models judged the explanations of an agent, each has a column. Figures that no
+// judge affects are in all of these columns.
 func TestEveryJudgeHasFigures(t *testing.T) {
 	tab := &Table{Name: "t", Of: "Table 9", Title: "x", Unit: UnitPercent, Rows: []Part{
 		{Name: "removed", Where: map[string]any{"condition": "r"}}, {Name: "replaced", Where: map[string]any{"condition": "s"}}},

@@ -41,48 +41,52 @@ func ExplanationIn(t *transcript.Transcript) string {
 	return t.Events[at].Text
 }
 
-// opinionsOf returns judges' verdicts on explanations, by episode and judge. It leaves out unreadable ones.
-func opinionsOf(ctx context.Context, store *episode.Store) (map[string]map[string]bool, error) {
+// eachOpinion reads the opinions of all judges on explanations.
+func eachOpinion(ctx context.Context, store *episode.Store, take func(o *episode.Opinion, said Opinion)) error {
 	list, err := store.Opinions(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	byEpisode := map[string]map[string]bool{}
-	for _, o := range list {
+	for i := range list {
+		o := &list[i]
 		var said Opinion
 		if err := task.DecodeStrict(o.JSON, &said); err != nil {
-			return nil, fmt.Errorf("opinion of %s on episode %s: %w", o.Judge, o.Episode, err)
+			return fmt.Errorf("opinion of %s on episode %s: %w", o.Judge, o.Episode, err)
 		}
+		take(o, said)
+	}
+	return nil
+}
+
+// opinionsOf returns judges' verdicts on explanations, by episode and judge. It leaves out unreadable ones.
+func opinionsOf(ctx context.Context, store *episode.Store) (map[string]map[string]bool, error) {
+	byEpisode := map[string]map[string]bool{}
+	err := eachOpinion(ctx, store, func(o *episode.Opinion, said Opinion) {
 		if !said.Known {
-			continue
+			return
 		}
 		if byEpisode[o.Episode] == nil {
 			byEpisode[o.Episode] = map[string]bool{}
 		}
 		byEpisode[o.Episode][o.Judge] = said.Right
+	})
+	if err != nil {
+		return nil, err
 	}
 	return byEpisode, nil
 }
 
 // Unread counts the opinions of a judge in which no verdict could be read, and all of them.
 func Unread(ctx context.Context, store *episode.Store, judge string) (unread, all int, err error) {
-	list, err := store.Opinions(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, o := range list {
+	err = eachOpinion(ctx, store, func(o *episode.Opinion, said Opinion) {
 		if o.Judge != judge {
-			continue
-		}
-		var said Opinion
-		if err := task.DecodeStrict(o.JSON, &said); err != nil {
-			return 0, 0, fmt.Errorf("opinion of %s on episode %s: %w", o.Judge, o.Episode, err)
+			return
 		}
 		if all++; !said.Known {
 			unread++
 		}
-	}
-	return unread, all, nil
+	})
+	return unread, all, err
 }
 
 // explained assesses an explanation by what its instance lacks.

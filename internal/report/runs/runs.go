@@ -137,7 +137,7 @@ func LoadSuite(dir string) (*suite.Suite, error) {
 	return s, err
 }
 
-// suiteHint says where a suite is, or how to make one, for a folder that is none.
+// suiteHint says what to do about a folder that is not a suite: it names the suite inside, or how to make one.
 func suiteHint(dir string) string {
 	inside, err := os.ReadDir(dir)
 	for _, entry := range inside {

@@ -23,6 +23,20 @@ const (
 // IsNumeric reports whether a comparison applies numeric affinity for a.
 func (a Affinity) IsNumeric() bool { return a == Integer || a == Real || a == Numeric }
 
+// ValueType returns the type that values of that affinity are documented with if no more is known of them.
+func (a Affinity) ValueType() string {
+	switch {
+	case a == Text:
+		return task.TypeText
+	case a == Integer:
+		return task.TypeInteger
+	case a.IsNumeric():
+		return task.TypeNumber
+	default:
+		return task.TypeAny
+	}
+}
+
 // AffinityOf returns the affinity of a declared type by SQLite's five rules, in their order.
 func AffinityOf(declared string) Affinity {
 	t := strings.ToUpper(declared)
@@ -85,16 +99,10 @@ func (c *Column) ValueType() string {
 	switch {
 	case c.Stored != "":
 		return c.Stored
-	case c.Affinity == Text:
-		return task.TypeText
-	case c.Affinity == Integer:
-		return task.TypeInteger
 	case c.Affinity == Numeric && dateType(c.Declared):
 		return task.TypeText
-	case c.Affinity.IsNumeric():
-		return task.TypeNumber
 	default:
-		return task.TypeAny
+		return c.Affinity.ValueType()
 	}
 }
 

@@ -720,17 +720,3 @@ func (q *Query) CorrelatedColumns(s *ast.SelectStmt) bool {
 	})
 	return found
 }
-
-// typeOfAffinity returns the type that a column of that affinity is documented with.
-func typeOfAffinity(a schema.Affinity) string {
-	switch a {
-	case schema.Text:
-		return TypeText
-	case schema.Integer:
-		return TypeInteger
-	case schema.Real, schema.Numeric:
-		return TypeNumber
-	default:
-		return TypeAny
-	}
-}

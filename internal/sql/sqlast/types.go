@@ -52,7 +52,7 @@ func (q *Query) column(e ast.Expr) Column {
 		return c
 	case *ast.CastExpr:
 		plain.Affinity = schema.AffinityOf(e.Type.Name)
-		plain.Type = typeOfAffinity(plain.Affinity)
+		plain.Type = plain.Affinity.ValueType()
 		plain.Computed = plain.Type == TypeNumber
 	case *ast.SubqueryExpr:
 		if out := q.outputs[e.Select]; len(out) > 0 {

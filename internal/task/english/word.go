@@ -133,7 +133,7 @@ var FunctionWords = Set(
 	"list", "return",
 )
 
-// notSuperlatives are words with the ending of a superlative that are none.
+// notSuperlatives are words that end like a superlative and are not one.
 var notSuperlatives = Set("request", "interest", "forest", "guest", "contest", "harvest", "invest", "protest",
 	"suggest", "arrest", "chest", "crest", "quest", "digest", "honest", "modest", "manifest", "priest", "conquest",
 	"bequest")
