@@ -43,6 +43,7 @@ func otherTypes(t *testing.T) string {
 		`{"id": "days", "question": "On which days were the visits with a share above 1?", "sql": "SELECT day FROM visit WHERE share > 1"}`,
 		`{"id": "last", "question": "What is the day of the last visit?", "sql": "SELECT max(day) FROM visit"}`,
 		`{"id": "full", "question": "Which shares and sizes have the visits that were full (T)?", "sql": "SELECT share, size FROM visit WHERE full = 'T'"}`,
+		`{"id": "minus", "question": "What is the day, as a negative number, of the visits that were full (T)?", "sql": "SELECT -day FROM visit WHERE full = 'T'"}`,
 		`{"id": "flags", "question": "How many visits are there for each value of full?", "sql": "SELECT full, count(*) FROM visit GROUP BY full"}`,
 		`{"id": "rest", "question": "On which days were there visits that were not all F?", "sql": "SELECT day FROM visit EXCEPT SELECT day FROM visit WHERE full = 'F'"}`,
 		`{"id": "since", "question": "Ids and days of the visits after 2024-01-01?", "sql": "SELECT id, day FROM visit WHERE day > '2024-01-01'"}`,

@@ -68,7 +68,11 @@ func (q *Query) column(e ast.Expr) Column {
 		switch e.Op {
 		case ast.OpMinus, ast.OpPlus:
 			c := q.column(e.X)
-			plain.Type, plain.Computed = c.Type, c.Type == TypeNumber
+			plain.Type = c.Type
+			if e.Op == ast.OpMinus && c.Type != TypeInteger { // of a text or a mixed column, too
+				plain.Type = TypeNumber
+			}
+			plain.Computed = plain.Type == TypeNumber
 		default:
 			plain.Type = TypeInteger
 		}

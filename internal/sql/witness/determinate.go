@@ -791,6 +791,14 @@ func (d *detector) itemRef(core *ast.SelectQuery, it sqlast.Item) *sqlast.Ref {
 	return d.Own(core, sqlast.Unparen(it.Expr))
 }
 
+// declared returns the type of a column whatever its rows contain: what is proven holds for other rows, too.
+func declared(c sqlast.Column) string {
+	if c.Affinity == schema.None {
+		return c.Type
+	}
+	return c.Affinity.ValueType()
+}
+
 // compound checks which of several spellings a set operation keeps.
 func (d *detector) compound(s site) {
 	merges := false
@@ -805,8 +813,8 @@ func (d *detector) compound(s site) {
 	for _, c := range s.statement.Cores {
 		for i, column := range d.Q.CoreOutput(c.(*ast.SelectQuery)) {
 			if i < len(first) &&
-				(fact.Unsettled(column) || first[i].Type != column.Type &&
-					first[i].Type != sqlast.TypeText && column.Type != sqlast.TypeText) {
+				(fact.Unsettled(column) || declared(first[i]) == sqlast.TypeInteger && declared(column) == sqlast.TypeNumber ||
+					declared(first[i]) == sqlast.TypeNumber && declared(column) == sqlast.TypeInteger) {
 				risky[i] = true
 			}
 		}
